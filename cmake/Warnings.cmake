@@ -1,0 +1,11 @@
+# mgemm_options: what every target of ours is compiled with. Bits depend on -ffp-contract=off.
+add_library(mgemm_options INTERFACE)
+target_compile_options(
+  mgemm_options INTERFACE -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror -ffp-contract=off
+                          -ffile-prefix-map=${CMAKE_SOURCE_DIR}/=)
+if(MGEMM_SANITIZE)
+  target_compile_options(mgemm_options INTERFACE -fsanitize=${MGEMM_SANITIZE} -fno-omit-frame-pointer
+                                                 -fno-sanitize-recover=all)
+  target_link_options(mgemm_options INTERFACE -fsanitize=${MGEMM_SANITIZE})
+  target_compile_definitions(mgemm_options INTERFACE MGEMM_SANITIZED=1)
+endif()

@@ -1,0 +1,98 @@
+#include "base/log.hpp"
+
+#include <array>
+#include <cstdlib>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string_view>
+
+#include <spdlog/logger.h>
+#include <spdlog/sinks/ansicolor_sink.h>
+
+namespace mgemm {
+namespace {
+
+struct LevelName {
+  std::string_view name;
+  int level;
+  spdlog::level::level_enum spd;
+};
+
+constexpr std::array<LevelName, 5> level_names{{
+    {"off", MGEMM_LOG_OFF, spdlog::level::off},
+    {"error", MGEMM_LOG_ERROR, spdlog::level::err},
+    {"warn", MGEMM_LOG_WARN, spdlog::level::warn},
+    {"info", MGEMM_LOG_INFO, spdlog::level::info},
+    {"dispatch", MGEMM_LOG_DISPATCH, spdlog::level::debug},
+}};
+
+struct Sink {
+  mgemm_log_fn fn = nullptr;
+  void* user = nullptr;
+};
+
+struct LogState {
+  std::mutex mutex;  // guards sink
+  Sink sink;
+  std::atomic<int> level{MGEMM_LOG_WARN};
+  // Our own logger object: spdlog's registry has static destructors and belongs to the host program.
+  spdlog::logger stderr_logger{"mamba-gemm", std::make_shared<spdlog::sinks::ansicolor_stderr_sink_mt>()};
+
+  LogState() {
+    stderr_logger.set_level(spdlog::level::trace);
+    stderr_logger.set_pattern("mamba-gemm: %^%l%$: %v");
+    stderr_logger.flush_on(spdlog::level::trace);
+    const char* text = std::getenv("MAMBA_GEMM_LOG");
+    if (text == nullptr) return;
+    for (const LevelName& entry : level_names) {
+      if (entry.name == text) {
+        level = entry.level;
+        return;
+      }
+    }
+    stderr_logger.warn("MAMBA_GEMM_LOG is '{}'; valid are off, error, warn, info, dispatch. Using warn.", text);
+  }
+};
+
+LogState& state() {
+  static auto* const instance = new LogState;  // never destroyed: threads may log until the process ends
+  return *instance;
+}
+
+}  // namespace
+
+bool log_enabled(int level) noexcept {
+  try {
+    return level != MGEMM_LOG_OFF && level <= state().level.load(std::memory_order_relaxed);
+  } catch (...) {
+    return false;
+  }
+}
+
+void log_line(int level, const std::string& line) noexcept {
+  try {
+    LogState& log = state();
+    Sink sink;
+    {
+      const std::lock_guard lock(log.mutex);
+      sink = log.sink;
+    }
+    if (sink.fn != nullptr) {
+      sink.fn(level, line.c_str(), sink.user);
+      return;
+    }
+    log.stderr_logger.log(level_names.at(static_cast<size_t>(level)).spd, spdlog::string_view_t(line));
+  } catch (...) {
+    // A message that cannot be delivered is lost; the call that caused it goes on.
+  }
+}
+
+void set_log(int level, mgemm_log_fn fn, void* user) noexcept {
+  LogState& log = state();
+  const std::lock_guard lock(log.mutex);
+  log.sink = {fn, user};
+  log.level.store(level, std::memory_order_relaxed);
+}
+
+}  // namespace mgemm

@@ -1,0 +1,61 @@
+#pragma once
+#include <algorithm>
+#include <cstdint>
+#include <string>
+
+#include "base/checked.hpp"
+#include "numeric/problem.hpp"
+
+namespace mgemm {
+
+/// How the partial results of the slices are added up, in ascending order.
+enum class Fold : std::int32_t { f32 = 1, f64 = 2 };
+
+/// The reduction range cut into `count` slices of `length`, the last of which may be shorter. Slices are numerics: each
+/// is a chain of its own.
+struct Slices {
+  std::int64_t count = 1;
+  std::int64_t length = 0;
+};
+
+/// The exact arithmetic of a problem. See docs/contracts.md.
+struct Contract {
+  const char* name;
+  int revision;
+  Slices slices;
+  Fold fold;
+};
+
+/// L = 64 * ceil(R / (64 S)). Slices that would be empty do not exist.
+constexpr Slices cut(std::int64_t reduction, std::int64_t slices) {
+  if (reduction <= 0) return {1, 0};
+  const std::int64_t length = 64 * ceil_div(reduction, 64 * slices);
+  return {ceil_div(reduction, length), length};
+}
+
+/// F32_FMA, NN and NT: a function of (R, C) only, so that rows do not depend on their batch.
+constexpr std::int64_t f32_slices_forward(std::int64_t reduction, std::int64_t columns) {
+  return columns >= 2048 || reduction <= 512 ? 1 : ceil_div<std::int64_t>(reduction, 512);
+}
+
+/// TN: enough slices to fill 132 SMs with 128 x 192 tiles; 132 belongs to the contract, not to the board.
+constexpr std::int64_t weight_gradient_slices(std::int64_t m, std::int64_t k, std::int64_t n) {
+  const std::int64_t tiles = ceil_div<std::int64_t>(k, 128) * ceil_div<std::int64_t>(n, 192);
+  if (tiles == 0) return 1;
+  const std::int64_t most = std::min<std::int64_t>(8, std::max<std::int64_t>(1, m / 512));
+  return std::clamp<std::int64_t>(132 / tiles, 1, most);
+}
+
+constexpr Contract contract_of(const Problem& p) {
+  const std::int64_t r = reduction(p);
+  if (p.op == Op::tn) return {"F32_FMA", 1, cut(r, weight_gradient_slices(p.m, p.k, p.n)), Fold::f64};
+  return {"F32_FMA", 1, cut(r, f32_slices_forward(r, output_columns(p))), Fold::f32};
+}
+
+/// "F32_FMA/1": name and revision.
+std::string to_string(const Contract& contract);
+
+/// The only NaN that leaves a product.
+constexpr std::uint32_t canonical_nan_bits = 0x7fffffffU;
+
+}  // namespace mgemm
