@@ -10,7 +10,10 @@ namespace mgemm {
 enum class Isa : std::int32_t { generic, avx2, avx512 };
 
 const char* name_of(Isa isa);
-/// The fastest this processor and operating system support.
+/// Whether this build, processor and operating system have it.
+bool is_supported(Isa isa);
+/// The fastest that is supported, or a lesser one if MAMBA_GEMM_SIMD names it (generic, avx2, avx512). Asked once a
+/// process.
 Isa best_isa();
 
 /// One F32_FMA product on host memory. Strides in elements; any stride is allowed, negative ones included.
@@ -32,7 +35,8 @@ struct EvaluatorInput {
 EvaluatorInput evaluator_input(const Problem& problem, const mgemm_operands& operands);
 
 /// Computes the whole product on up to `threads` threads (0: all the process may run on). Owns the floating-point
-/// environment while it runs. Safe to call from several threads.
+/// environment while it runs. Safe to call from several threads. Throws MGEMM_UNSUPPORTED if the instruction set is
+/// not.
 void evaluate(const EvaluatorInput& input, Isa isa, int threads);
 
 /// What element (row, column) must be, by code that shares nothing with evaluate() but the contract: one plain loop.
