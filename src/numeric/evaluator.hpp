@@ -20,14 +20,15 @@ Isa best_isa();
 struct EvaluatorInput {
   std::int64_t rows = 0, columns = 0, reduction = 0;
   const float* a = nullptr;  // element (i, r) at a[i * a_strides.row + r * a_strides.column]
-  Strides a_strides;
+  Strides a_strides{};
   const float* b = nullptr;  // element (r, j) at b[r * b_strides.row + j * b_strides.column]
-  Strides b_strides;
+  Strides b_strides{};
   const float* bias = nullptr;  // one per column, or nullptr
   float* out = nullptr;         // element (i, j) at out[i * out_leading + j]; read only if beta is not 0
   std::int64_t out_leading = 0;
   float alpha = 1, beta = 0;
-  Slices slices;  // must be the contract's for the whole problem, also when only a part of its rows or columns is given
+  Slices
+      slices{};  // must be the contract's for the whole problem, also when only a part of its rows or columns is given
   Fold fold = Fold::f32;
 };
 
