@@ -27,8 +27,8 @@ struct EvaluatorInput {
   float* out = nullptr;         // element (i, j) at out[i * out_leading + j]; read only if beta is not 0
   std::int64_t out_leading = 0;
   float alpha = 1, beta = 0;
-  Slices
-      slices{};  // must be the contract's for the whole problem, also when only a part of its rows or columns is given
+  // The contract's for the whole problem, also when only a part of its rows or columns is given.
+  Slices slices{};
   Fold fold = Fold::f32;
 };
 

@@ -18,6 +18,17 @@ namespace {
 using namespace mgemm;
 using namespace mgemm::test;
 
+#if defined(MGEMM_SANITIZED)
+constexpr bool any_sanitizer = true;
+#else
+constexpr bool any_sanitizer = false;
+#endif
+#if defined(__SANITIZE_THREAD__)
+constexpr bool thread_sanitizer = true;
+#else
+constexpr bool thread_sanitizer = false;
+#endif
+
 Product some_product(Random& random) {
   return make_product(random, {Op::nn, 70, 100, 130}, true, 1, 0, [&](auto values) { fill_normal(random, values); });
 }
@@ -92,9 +103,7 @@ TEST_CASE("bad environment variables are ignored with one warning", "[evaluator]
 
 // Catches a child that waits for the parent's worker threads.
 TEST_CASE("a child evaluates after fork", "[evaluator]") {
-#if defined(__SANITIZE_THREAD__)
-  MGEMM_SKIP("the thread sanitizer has no threads after a fork");
-#else
+  if (thread_sanitizer) MGEMM_SKIP("the thread sanitizer has no threads after a fork");
   const std::uint64_t seed = fresh_seed();
   CAPTURE(seed);
   Random random(seed);
@@ -103,14 +112,11 @@ TEST_CASE("a child evaluates after fork", "[evaluator]") {
   REQUIRE(evaluated(product, best_isa(), 4).same_bits(wanted));  // the parent's pool has threads now
   CHECK(right_in_child(product, wanted));
   CHECK(evaluated(product, best_isa(), 4).same_bits(wanted));
-#endif
 }
 
 // Catches a lock that another thread of the parent held at the moment of the fork.
 TEST_CASE("a child evaluates after a fork amid evaluations", "[evaluator]") {
-#if defined(MGEMM_SANITIZED)
-  MGEMM_SKIP("the sanitizers' own locks do not survive such a fork");
-#else
+  if (any_sanitizer) MGEMM_SKIP("the sanitizers' own locks do not survive such a fork");
   const std::uint64_t seed = fresh_seed();
   CAPTURE(seed);
   Random random(seed);
@@ -128,5 +134,4 @@ TEST_CASE("a child evaluates after a fork amid evaluations", "[evaluator]") {
   stop = true;
   for (std::thread& thread : busy) thread.join();
   CHECK(wrong == 0);
-#endif
 }
