@@ -21,9 +21,9 @@
  * what this release knows is zero; any other size is MGEMM_INVALID_ARGUMENT. Reserved fields must be zero. In results
  * the library writes what it knows, zeroes the rest up to `struct_size`, and leaves `struct_size` as it was.
  *
- * Handles. Contexts, plans and launches are 64-bit numbers, never pointers; 0 is no handle. A handle that was destroyed,
- * never existed or is of another kind is MGEMM_BAD_HANDLE, in any language, however often it is used. Destroying 0 is
- * MGEMM_OK.
+ * Handles. Contexts, plans and launches are 64-bit numbers, never pointers; 0 is no handle. A handle that was
+ * destroyed, never existed or is of another kind is MGEMM_BAD_HANDLE, in any language, however often it is used.
+ * Destroying 0 is MGEMM_OK.
  *
  * Strings. Functions that return text take (buffer, capacity, needed): `needed`, if not NULL, receives the bytes
  * required including the terminating NUL. With buffer NULL and capacity 0 they only report that size. With too small
@@ -78,19 +78,19 @@ extern "C" {
 
 /* ---- Version ------------------------------------------------------------------------------------------------------*/
 
-/* The version of the library that was loaded, major * 10000 + minor * 100 + patch. A program linked at build time should
- * check that it equals the macros above. Any thread, any time, never fails. */
+/* The version of the library that was loaded, major * 10000 + minor * 100 + patch. A program linked at build time
+ * should check that it equals the macros above. Any thread, any time, never fails. */
 MGEMM_API uint32_t mgemm_version_number(void) MGEMM_NOEXCEPT;
 
 /* "major.minor.patch". Any thread, any time, never fails. */
-MGEMM_API const char *mgemm_version_string(void) MGEMM_NOEXCEPT;
+MGEMM_API const char* mgemm_version_string(void) MGEMM_NOEXCEPT;
 
 /* 64 hexadecimal digits: the SHA-256 over the names and bytes of all embedded CUDA sources. Two libraries with the same
  * value compile the same kernels. Any thread, any time, never fails. */
-MGEMM_API const char *mgemm_source_hash(void) MGEMM_NOEXCEPT;
+MGEMM_API const char* mgemm_source_hash(void) MGEMM_NOEXCEPT;
 
 /* One line about this build: compiler, build type, sanitizers. For bug reports; no format is promised. */
-MGEMM_API const char *mgemm_build_info(void) MGEMM_NOEXCEPT;
+MGEMM_API const char* mgemm_build_info(void) MGEMM_NOEXCEPT;
 
 /* ---- Status and errors --------------------------------------------------------------------------------------------*/
 
@@ -143,17 +143,17 @@ enum {
 };
 
 /* The enumerator's name, for example "MGEMM_BAD_HANDLE"; "MGEMM_UNKNOWN" for a value this release does not know. */
-MGEMM_API const char *mgemm_status_name(mgemm_status status) MGEMM_NOEXCEPT;
+MGEMM_API const char* mgemm_status_name(mgemm_status status) MGEMM_NOEXCEPT;
 
 /* The class of a status, one of MGEMM_CLASS_*; -1 for a value this release does not know. */
 MGEMM_API int32_t mgemm_status_class(mgemm_status status) MGEMM_NOEXCEPT;
 
 /* The text of the calling thread's latest failure, "" before the first. Not cleared by success. Valid until the same
  * thread's next failing call; at most 2047 bytes. */
-MGEMM_API const char *mgemm_last_error(void) MGEMM_NOEXCEPT;
+MGEMM_API const char* mgemm_last_error(void) MGEMM_NOEXCEPT;
 
 /* The same text copied out, by the string rule. A failure of this call does not replace the text. */
-MGEMM_API mgemm_status mgemm_last_error_copy(char *buffer, size_t capacity, size_t *needed) MGEMM_NOEXCEPT;
+MGEMM_API mgemm_status mgemm_last_error_copy(char* buffer, size_t capacity, size_t* needed) MGEMM_NOEXCEPT;
 
 /* The CUDA driver's (CUresult) or NVRTC's (nvrtcResult) own code of the calling thread's latest failure; 0 if that
  * failure did not come from either. */
@@ -165,13 +165,13 @@ enum { MGEMM_LOG_OFF = 0, MGEMM_LOG_ERROR = 1, MGEMM_LOG_WARN = 2, MGEMM_LOG_INF
 
 /* Receives one line without a newline. Called on the thread that caused it, with no lock of the library held. It must
  * not call back into the library, except for the functions of the sections Version and Status. */
-typedef void (*mgemm_log_fn)(int32_t level, const char *message, void *user);
+typedef void (*mgemm_log_fn)(int32_t level, const char* message, void* user);
 
 /* Sends messages of `level` and more urgent ones to `fn` for the whole process; fn NULL sends them to stderr, which is
  * the start state, with the level taken from the environment variable MAMBA_GEMM_LOG (off, error, warn, info, dispatch;
  * default warn). A call that was already being delivered on another thread may still reach the old function shortly
  * after this returns. Errors: MGEMM_INVALID_ARGUMENT for an unknown level. Any thread. */
-MGEMM_API mgemm_status mgemm_set_log(int32_t level, mgemm_log_fn fn, void *user) MGEMM_NOEXCEPT;
+MGEMM_API mgemm_status mgemm_set_log(int32_t level, mgemm_log_fn fn, void* user) MGEMM_NOEXCEPT;
 
 /* ---- Devices ------------------------------------------------------------------------------------------------------*/
 
@@ -182,9 +182,9 @@ enum {
 
 typedef struct mgemm_device_info {
   size_t struct_size;
-  int32_t kind;            /* MGEMM_DEVICE_* */
-  int32_t ordinal;         /* CUDA ordinal; 0 for the reference device */
-  int32_t compute_major;   /* compute capability; of the profile for the reference device */
+  int32_t kind;          /* MGEMM_DEVICE_* */
+  int32_t ordinal;       /* CUDA ordinal; 0 for the reference device */
+  int32_t compute_major; /* compute capability; of the profile for the reference device */
   int32_t compute_minor;
   int32_t multiprocessors; /* streaming multiprocessors; worker threads for the reference device */
   int32_t driver_version;  /* highest CUDA version the driver supports, 1000 * major + 10 * minor; 0 for reference */
@@ -199,12 +199,12 @@ typedef struct mgemm_device_info {
 
 /* The number of CUDA devices, 0 where no driver can be loaded (then no error). Loads the driver. Errors:
  * MGEMM_INVALID_ARGUMENT (count NULL), MGEMM_DRIVER (the driver is there and fails). Any thread; legal in capture. */
-MGEMM_API mgemm_status mgemm_device_count(int32_t *count) MGEMM_NOEXCEPT;
+MGEMM_API mgemm_status mgemm_device_count(int32_t* count) MGEMM_NOEXCEPT;
 
 /* A JSON object about the process: library and source hash, evaluator instruction set and threads, driver, devices,
  * every place NVRTC was looked for with what was found there and which one serves, cache folder and the rule that chose
  * it. Loads driver and NVRTC but creates no CUDA context. By the string rule. Any thread; not in capture. */
-MGEMM_API mgemm_status mgemm_environment_json(char *buffer, size_t capacity, size_t *needed) MGEMM_NOEXCEPT;
+MGEMM_API mgemm_status mgemm_environment_json(char* buffer, size_t capacity, size_t* needed) MGEMM_NOEXCEPT;
 
 /* ---- Contexts -----------------------------------------------------------------------------------------------------*/
 
@@ -219,29 +219,29 @@ enum { MGEMM_PROFILE_SM90 = 90 }; /* which board's contracts and catalogue the r
 
 typedef struct mgemm_context_options {
   size_t struct_size;
-  int32_t device_kind; /* MGEMM_DEVICE_* */
-  int32_t ordinal;     /* CUDA device, default 0; must be 0 for the reference device */
-  uint64_t cu_context; /* the caller's CUcontext, which must outlive ours and be of `ordinal`; 0: the device's primary
-                          context, retained until the mgemm_context is destroyed */
-  int32_t stream_kind; /* MGEMM_STREAM_*, default OWN */
-  int32_t profile;     /* reference device only, default MGEMM_PROFILE_SM90 */
-  uint64_t stream;     /* for MGEMM_STREAM_CALLER; must be 0 otherwise */
-  const char *cache_dir; /* NULL: by the environment (see mgemm_cache_path); "off": no cache; else an absolute path */
-  int32_t threads; /* host threads the evaluator may use for this context; 0: all this process may run on */
+  int32_t device_kind;   /* MGEMM_DEVICE_* */
+  int32_t ordinal;       /* CUDA device, default 0; must be 0 for the reference device */
+  uint64_t cu_context;   /* the caller's CUcontext, which must outlive ours and be of `ordinal`; 0: the device's primary
+                            context, retained until the mgemm_context is destroyed */
+  int32_t stream_kind;   /* MGEMM_STREAM_*, default OWN */
+  int32_t profile;       /* reference device only, default MGEMM_PROFILE_SM90 */
+  uint64_t stream;       /* for MGEMM_STREAM_CALLER; must be 0 otherwise */
+  const char* cache_dir; /* NULL: by the environment (see mgemm_cache_path); "off": no cache; else an absolute path */
+  int32_t threads;       /* host threads the evaluator may use for this context; 0: all this process may run on */
   int32_t reserved0;
   uint64_t reserved[4];
 } mgemm_context_options;
 
 /* Fills in the defaults for a device kind. `size` is sizeof(mgemm_context_options). Errors: MGEMM_INVALID_ARGUMENT. */
-MGEMM_API mgemm_status mgemm_context_options_init(mgemm_context_options *options, size_t size,
+MGEMM_API mgemm_status mgemm_context_options_init(mgemm_context_options* options, size_t size,
                                                   int32_t device_kind) MGEMM_NOEXCEPT;
 
 /* Makes a context: one device, one current stream, its plans and allocations. Compiles nothing. The caller owns the
  * handle and ends it with mgemm_context_destroy. Errors: MGEMM_INVALID_ARGUMENT, MGEMM_NO_DEVICE (text says whether
- * driver or device is missing), MGEMM_UNSUPPORTED (device below sm_80, driver too old), MGEMM_DRIVER. Any thread; not in
- * capture. */
-MGEMM_API mgemm_status mgemm_context_create(mgemm_context *context,
-                                            const mgemm_context_options *options) MGEMM_NOEXCEPT;
+ * driver or device is missing), MGEMM_UNSUPPORTED (device below sm_80, driver too old), MGEMM_DRIVER. Any thread; not
+ * in capture. */
+MGEMM_API mgemm_status mgemm_context_create(mgemm_context* context,
+                                            const mgemm_context_options* options) MGEMM_NOEXCEPT;
 
 /* Waits for the context's own stream, frees what mgemm_alloc gave through it, and ends it. Its plans and launches stay
  * valid only for their destroy functions; every other call on them is MGEMM_BAD_HANDLE. Work the caller enqueued on
@@ -249,10 +249,10 @@ MGEMM_API mgemm_status mgemm_context_create(mgemm_context *context,
 MGEMM_API mgemm_status mgemm_context_destroy(mgemm_context context) MGEMM_NOEXCEPT;
 
 /* What the context runs on. Errors: MGEMM_BAD_HANDLE, MGEMM_INVALID_ARGUMENT. Legal in capture. */
-MGEMM_API mgemm_status mgemm_context_device_info(mgemm_context context, mgemm_device_info *info) MGEMM_NOEXCEPT;
+MGEMM_API mgemm_status mgemm_context_device_info(mgemm_context context, mgemm_device_info* info) MGEMM_NOEXCEPT;
 
 /* The current stream as a CUstream; 0 for the reference device. Legal in capture. */
-MGEMM_API mgemm_status mgemm_context_stream(mgemm_context context, uint64_t *stream) MGEMM_NOEXCEPT;
+MGEMM_API mgemm_status mgemm_context_stream(mgemm_context context, uint64_t* stream) MGEMM_NOEXCEPT;
 
 /* Makes a stream of the caller's the current one. Plans and launches are not tied to a stream and stay valid. The
  * context's own stream, if it has one, is kept, and mgemm_context_stream's earlier answer may be set again. Errors:
@@ -267,25 +267,25 @@ MGEMM_API mgemm_status mgemm_context_wait_stream(mgemm_context context, uint64_t
 MGEMM_API mgemm_status mgemm_context_synchronize(mgemm_context context) MGEMM_NOEXCEPT;
 
 /* ---- Memory -------------------------------------------------------------------------------------------------------
- * A convenience for callers without an allocator of their own. Addresses are device addresses on a CUDA context and host
- * addresses on a reference context. Memory from mgemm_alloc is known to the context: launches bound to it are checked to
- * stay inside it and are refused (MGEMM_STALE) once it has been freed. Memory from elsewhere may be used just as well and
- * is the caller's responsibility. */
+ * A convenience for callers without an allocator of their own. Addresses are device addresses on a CUDA context and
+ * host addresses on a reference context. Memory from mgemm_alloc is known to the context: launches bound to it are
+ * checked to stay inside it and are refused (MGEMM_STALE) once it has been freed. Memory from elsewhere may be used
+ * just as well and is the caller's responsibility. */
 
 /* `bytes` >= 1; the address is aligned to 256. The content is undefined. Errors: MGEMM_INVALID_ARGUMENT,
  * MGEMM_OUT_OF_MEMORY. Not in capture. */
-MGEMM_API mgemm_status mgemm_alloc(mgemm_context context, int64_t bytes, uint64_t *address) MGEMM_NOEXCEPT;
+MGEMM_API mgemm_status mgemm_alloc(mgemm_context context, int64_t bytes, uint64_t* address) MGEMM_NOEXCEPT;
 
 /* Frees an address that mgemm_alloc of the same context returned, after waiting for the current stream; 0 is MGEMM_OK.
  * Errors: MGEMM_INVALID_ARGUMENT if it is not such an address. Not in capture. */
 MGEMM_API mgemm_status mgemm_free(mgemm_context context, uint64_t address) MGEMM_NOEXCEPT;
 
 /* Copies host bytes to the device, ordered on the current stream, complete on return. Not in capture. */
-MGEMM_API mgemm_status mgemm_upload(mgemm_context context, uint64_t destination, const void *source,
+MGEMM_API mgemm_status mgemm_upload(mgemm_context context, uint64_t destination, const void* source,
                                     int64_t bytes) MGEMM_NOEXCEPT;
 
 /* Copies device bytes to the host, ordered on the current stream, complete on return. Not in capture. */
-MGEMM_API mgemm_status mgemm_download(mgemm_context context, void *destination, uint64_t source,
+MGEMM_API mgemm_status mgemm_download(mgemm_context context, void* destination, uint64_t source,
                                       int64_t bytes) MGEMM_NOEXCEPT;
 
 /* ---- Problems -----------------------------------------------------------------------------------------------------*/
@@ -295,11 +295,11 @@ enum { MGEMM_TYPE_F32 = 1 };
 
 typedef struct mgemm_problem {
   size_t struct_size;
-  int32_t op;       /* MGEMM_OP_* */
-  int32_t in_type;  /* MGEMM_TYPE_* of a and b */
-  int32_t out_type; /* MGEMM_TYPE_* of out */
-  int32_t bias;     /* 1: add a bias row (NN only; always f32, length N); 0: none */
-  int64_t m, k, n;  /* each in 0 .. 2^31 - 1 */
+  int32_t op;              /* MGEMM_OP_* */
+  int32_t in_type;         /* MGEMM_TYPE_* of a and b */
+  int32_t out_type;        /* MGEMM_TYPE_* of out */
+  int32_t bias;            /* 1: add a bias row (NN only; always f32, length N); 0: none */
+  int64_t m, k, n;         /* each in 0 .. 2^31 - 1 */
   int64_t lda, ldb, ldout; /* leading dimensions in elements, at least the row length of the table above; 0 means
                               contiguous. An output leading dimension beyond the row length leaves the gap untouched. */
   float alpha, beta;       /* any bits, NaN and infinities included */
@@ -308,19 +308,20 @@ typedef struct mgemm_problem {
 
 /* Zeroes the problem and sets struct_size, op, f32 types, alpha 1 and the op's default beta. `size` is
  * sizeof(mgemm_problem). Errors: MGEMM_INVALID_ARGUMENT. Any thread. */
-MGEMM_API mgemm_status mgemm_problem_init(mgemm_problem *problem, size_t size, int32_t op) MGEMM_NOEXCEPT;
+MGEMM_API mgemm_status mgemm_problem_init(mgemm_problem* problem, size_t size, int32_t op) MGEMM_NOEXCEPT;
 
 /* The problem string, the name of a problem in logs, tests and on the command line: op, type, MxKxN, then what differs
- * from the defaults: "nn:f32:256x768x512:bias:lda=800:alpha=0.5". Reading it back gives the same problem, alpha and beta
- * bit for bit (a NaN other than 0x7fc00000 is written as its bits, alpha=0x7f800001). Leading dimensions equal to the row
- * length are written as contiguous, that is, left out. The problem is checked first. By the string rule. Any thread. */
-MGEMM_API mgemm_status mgemm_problem_to_string(const mgemm_problem *problem, char *buffer, size_t capacity,
-                                               size_t *needed) MGEMM_NOEXCEPT;
+ * from the defaults: "nn:f32:256x768x512:bias:lda=800:alpha=0.5". Reading it back gives the same problem, alpha and
+ * beta bit for bit (a NaN other than 0x7fc00000 is written as its bits, alpha=0x7f800001). Leading dimensions equal to
+ * the row length are written as contiguous, that is, left out. The problem is checked first. By the string rule. Any
+ * thread. */
+MGEMM_API mgemm_status mgemm_problem_to_string(const mgemm_problem* problem, char* buffer, size_t capacity,
+                                               size_t* needed) MGEMM_NOEXCEPT;
 
 /* Reads a problem string into *problem, whose struct_size is set to `size`. Extras, in any order, each at most once:
- * bias, lda=, ldb=, ldout=, alpha=, beta=, out=TYPE; separated by ':' or ','. Errors: MGEMM_INVALID_ARGUMENT with what is
- * wrong and where. Any thread. */
-MGEMM_API mgemm_status mgemm_problem_from_string(mgemm_problem *problem, size_t size, const char *text) MGEMM_NOEXCEPT;
+ * bias, lda=, ldb=, ldout=, alpha=, beta=, out=TYPE; separated by ':' or ','. Errors: MGEMM_INVALID_ARGUMENT with what
+ * is wrong and where. Any thread. */
+MGEMM_API mgemm_status mgemm_problem_from_string(mgemm_problem* problem, size_t size, const char* text) MGEMM_NOEXCEPT;
 
 typedef struct mgemm_operands {
   size_t struct_size;
@@ -330,17 +331,19 @@ typedef struct mgemm_operands {
 } mgemm_operands;
 
 /* ---- Plans and launches -------------------------------------------------------------------------------------------
- * A plan is a problem made ready on a context: contract, kernel, grid, compiled and loaded code. It holds no address and
- * no stream. A launch is a plan bound to operands: checked, with its arguments laid out, ready to be run many times. */
+ * A plan is a problem made ready on a context: contract, kernel, grid, compiled and loaded code. It holds no address
+ * and no stream. A launch is a plan bound to operands: checked, with its arguments laid out, ready to be run many
+ * times. */
 
 typedef uint64_t mgemm_plan;
 typedef uint64_t mgemm_launch;
 
-/* Makes a plan. `alignment` is what the caller promises of the addresses and of the leading dimensions in bytes: a power
- * of two from 4 to 256, or 0 for no more than the element size. It selects among kernels with the same bits. May compile (seconds, cold) and
- * load code. Errors: MGEMM_INVALID_ARGUMENT, MGEMM_UNSUPPORTED, MGEMM_EXCLUDED, MGEMM_NO_COMPILER, MGEMM_COMPILE,
- * MGEMM_DRIVER, MGEMM_OUT_OF_MEMORY. Not in capture. */
-MGEMM_API mgemm_status mgemm_plan_create(mgemm_plan *plan, mgemm_context context, const mgemm_problem *problem,
+/* Makes a plan. `alignment` is what the caller promises of the addresses of a and b and, where they have several rows,
+ * of their leading dimensions in bytes: a power of two from 4 to 256, or 0 for no more than the element size. It
+ * selects among kernels with the same bits. May compile (seconds, cold) and load code. Errors: MGEMM_INVALID_ARGUMENT,
+ * MGEMM_UNSUPPORTED, MGEMM_EXCLUDED, MGEMM_NO_COMPILER, MGEMM_COMPILE, MGEMM_DRIVER, MGEMM_OUT_OF_MEMORY. Not in
+ * capture. */
+MGEMM_API mgemm_status mgemm_plan_create(mgemm_plan* plan, mgemm_context context, const mgemm_problem* problem,
                                          int32_t alignment) MGEMM_NOEXCEPT;
 
 /* Ends a plan. Launches made from it keep working. */
@@ -349,21 +352,22 @@ MGEMM_API mgemm_status mgemm_plan_destroy(mgemm_plan plan) MGEMM_NOEXCEPT;
 /* Binds operands to a plan. Checks alignment, address ranges, ranges of memory from mgemm_alloc, and that no output
  * element is also an element of a, b or bias (interleaved columns of one buffer are fine). Host work only. Errors:
  * MGEMM_INVALID_ARGUMENT with the operand's name and values. Legal in capture. */
-MGEMM_API mgemm_status mgemm_launch_create(mgemm_launch *launch, mgemm_plan plan,
-                                           const mgemm_operands *operands) MGEMM_NOEXCEPT;
+MGEMM_API mgemm_status mgemm_launch_create(mgemm_launch* launch, mgemm_plan plan,
+                                           const mgemm_operands* operands) MGEMM_NOEXCEPT;
 
 /* mgemm_plan_create, with the alignment these operands have, and mgemm_launch_create in one call. */
-MGEMM_API mgemm_status mgemm_prepare(mgemm_launch *launch, mgemm_context context, const mgemm_problem *problem,
-                                     const mgemm_operands *operands) MGEMM_NOEXCEPT;
+MGEMM_API mgemm_status mgemm_prepare(mgemm_launch* launch, mgemm_context context, const mgemm_problem* problem,
+                                     const mgemm_operands* operands) MGEMM_NOEXCEPT;
 
 /* Binds a launch to new operands in place, with the same checks. On failure the launch keeps its old ones. Legal in
  * capture. */
-MGEMM_API mgemm_status mgemm_launch_bind(mgemm_launch launch, const mgemm_operands *operands) MGEMM_NOEXCEPT;
+MGEMM_API mgemm_status mgemm_launch_bind(mgemm_launch launch, const mgemm_operands* operands) MGEMM_NOEXCEPT;
 
 MGEMM_API mgemm_status mgemm_launch_destroy(mgemm_launch launch) MGEMM_NOEXCEPT;
 
 /* Enqueues the product on the context's current stream and returns; on the reference device it is complete on return. A
- * fault of the kernel surfaces at a later call. Errors: MGEMM_BAD_HANDLE, MGEMM_STALE, MGEMM_DRIVER. Legal in capture. */
+ * fault of the kernel surfaces at a later call. Errors: MGEMM_BAD_HANDLE, MGEMM_STALE, MGEMM_DRIVER. Legal in capture.
+ */
 MGEMM_API mgemm_status mgemm_launch_run(mgemm_launch launch) MGEMM_NOEXCEPT;
 
 /* The same on a stream of the caller's, which must belong to the context's CUDA context. Legal in capture. */
@@ -376,70 +380,71 @@ MGEMM_API mgemm_status mgemm_launch_validate(mgemm_launch launch) MGEMM_NOEXCEPT
 
 typedef struct mgemm_verify_report {
   size_t struct_size;
-  int64_t checked;    /* output elements compared */
-  int64_t mismatches; /* of which differ */
+  int64_t checked;                 /* output elements compared */
+  int64_t mismatches;              /* of which differ */
   int64_t first_row, first_column; /* of the first differing one in row-major order; -1 if none */
   uint32_t got, expected;          /* its bits */
   uint64_t reserved[4];
 } mgemm_verify_report;
 
 /* A shadow run: copies the output into scratch memory, runs the launch on the copy, and compares at least
- * min(samples, all) elements with the evaluator of the contract, bit for bit. The live output is untouched. The elements
- * are a grid of rows and columns drawn with `seed`, always including the first and last row and column. Waits for the
- * current stream before and after. On the reference device the generic evaluator checks the vectorised one. `report` may
- * be NULL. Errors: MGEMM_MISMATCH (the report is filled in), MGEMM_INVALID_ARGUMENT (samples < 1), MGEMM_OUT_OF_MEMORY,
- * MGEMM_DRIVER. Not in capture. */
+ * min(samples, all) elements with the evaluator of the contract, bit for bit. The live output is untouched. The
+ * elements are a grid of rows and columns drawn with `seed`, always including the first and last row and column. Waits
+ * for the current stream before and after. On the reference device the generic evaluator checks the vectorised one.
+ * `report` may be NULL. Errors: MGEMM_MISMATCH (the report is filled in), MGEMM_INVALID_ARGUMENT (samples < 1),
+ * MGEMM_OUT_OF_MEMORY, MGEMM_DRIVER. Not in capture. */
 MGEMM_API mgemm_status mgemm_launch_verify(mgemm_launch launch, int64_t samples, uint64_t seed,
-                                           mgemm_verify_report *report) MGEMM_NOEXCEPT;
+                                           mgemm_verify_report* report) MGEMM_NOEXCEPT;
 
 typedef struct mgemm_description {
   size_t struct_size;
   int32_t device_kind;
-  int32_t slices;    /* of the reduction, by the contract */
-  uint32_t grid[3];  /* 0 where nothing is launched, and on the reference device */
+  int32_t slices;   /* of the reduction, by the contract */
+  uint32_t grid[3]; /* 0 where nothing is launched, and on the reference device */
   uint32_t block[3];
-  uint32_t shared_bytes; /* dynamic shared memory per block */
-  uint32_t alignment;    /* bytes, as the plan was made for */
+  uint32_t shared_bytes;    /* dynamic shared memory per block */
+  uint32_t alignment;       /* bytes, as the plan was made for */
   uint64_t a, b, bias, out; /* 0 for a plan */
   uint64_t scratch_bytes;
-  char problem[192];  /* problem string */
-  char contract[48];  /* for example "F32_FMA/1" : name and revision */
-  char kernel[96];    /* symbol; "evaluator" on the reference device, "none" for an empty output */
-  char identity[72];  /* 64 hexadecimal digits: the route identity, see docs/identity.md */
+  char problem[192]; /* problem string */
+  char contract[48]; /* for example "F32_FMA/1" : name and revision */
+  char kernel[96];   /* symbol; "evaluator" on the reference device, "none" for an empty output */
+  char identity[72]; /* 64 hexadecimal digits: the route identity, see docs/identity.md */
   uint64_t reserved[4];
 } mgemm_description;
 
 /* What a plan or launch is. Errors: MGEMM_BAD_HANDLE, MGEMM_INVALID_ARGUMENT. Legal in capture. */
-MGEMM_API mgemm_status mgemm_plan_describe(mgemm_plan plan, mgemm_description *description) MGEMM_NOEXCEPT;
-MGEMM_API mgemm_status mgemm_launch_describe(mgemm_launch launch, mgemm_description *description) MGEMM_NOEXCEPT;
+MGEMM_API mgemm_status mgemm_plan_describe(mgemm_plan plan, mgemm_description* description) MGEMM_NOEXCEPT;
+MGEMM_API mgemm_status mgemm_launch_describe(mgemm_launch launch, mgemm_description* description) MGEMM_NOEXCEPT;
 
 /* The same and more as a JSON object, by the string rule. */
-MGEMM_API mgemm_status mgemm_plan_describe_json(mgemm_plan plan, char *buffer, size_t capacity,
-                                                size_t *needed) MGEMM_NOEXCEPT;
-MGEMM_API mgemm_status mgemm_launch_describe_json(mgemm_launch launch, char *buffer, size_t capacity,
-                                                  size_t *needed) MGEMM_NOEXCEPT;
+MGEMM_API mgemm_status mgemm_plan_describe_json(mgemm_plan plan, char* buffer, size_t capacity,
+                                                size_t* needed) MGEMM_NOEXCEPT;
+MGEMM_API mgemm_status mgemm_launch_describe_json(mgemm_launch launch, char* buffer, size_t capacity,
+                                                  size_t* needed) MGEMM_NOEXCEPT;
 
 /* Plan lookup (kept in the context), bind and run in one call. Errors: those of the three. Not in capture unless the
  * plan is already kept. */
-MGEMM_API mgemm_status mgemm_gemm(mgemm_context context, const mgemm_problem *problem,
-                                  const mgemm_operands *operands) MGEMM_NOEXCEPT;
+MGEMM_API mgemm_status mgemm_gemm(mgemm_context context, const mgemm_problem* problem,
+                                  const mgemm_operands* operands) MGEMM_NOEXCEPT;
 
 /* ---- Evaluator ----------------------------------------------------------------------------------------------------*/
 
 /* What the contract says `count` single output elements must be: values[i] for (rows[i], columns[i]), computed on the
- * host from operands in host memory without writing to `operands->out`, which is read only if beta is not 0 and may be 0
- * otherwise. `profile` is an MGEMM_PROFILE_*. For audits of large outputs; a reference context computes whole ones.
+ * host from operands in host memory without writing to `operands->out`, which is read only if beta is not 0 and may be
+ * 0 otherwise. `profile` is an MGEMM_PROFILE_*. For audits of large outputs; a reference context computes whole ones.
  * Errors: MGEMM_INVALID_ARGUMENT. Any thread; legal in capture. */
-MGEMM_API mgemm_status mgemm_evaluate(int32_t profile, const mgemm_problem *problem, const mgemm_operands *operands,
-                                      int64_t count, const int64_t *rows, const int64_t *columns,
-                                      float *values) MGEMM_NOEXCEPT;
+MGEMM_API mgemm_status mgemm_evaluate(int32_t profile, const mgemm_problem* problem, const mgemm_operands* operands,
+                                      int64_t count, const int64_t* rows, const int64_t* columns,
+                                      float* values) MGEMM_NOEXCEPT;
 
 /* ---- Cache --------------------------------------------------------------------------------------------------------*/
 
-/* The folder compiled code is kept in when a context does not name one, by the string rule: MAMBA_GEMM_CACHE if it is an
- * absolute path, else $XDG_CACHE_HOME/mamba-gemm, else $HOME/.cache/mamba-gemm. "" if there is none: MAMBA_GEMM_CACHE is
- * "off" or "0" or not absolute, or no variable names an absolute path. The folder need not exist yet. Any thread. */
-MGEMM_API mgemm_status mgemm_cache_path(char *buffer, size_t capacity, size_t *needed) MGEMM_NOEXCEPT;
+/* The folder compiled code is kept in when a context does not name one, by the string rule: MAMBA_GEMM_CACHE if it is
+ * an absolute path, else $XDG_CACHE_HOME/mamba-gemm, else $HOME/.cache/mamba-gemm. "" if there is none:
+ * MAMBA_GEMM_CACHE is "off" or "0" or not absolute, or no variable names an absolute path. The folder need not exist
+ * yet. Any thread. */
+MGEMM_API mgemm_status mgemm_cache_path(char* buffer, size_t capacity, size_t* needed) MGEMM_NOEXCEPT;
 
 /*
  * ---- Thread rules, function by function -----------------------------------------------------------------------------
@@ -448,8 +453,9 @@ MGEMM_API mgemm_status mgemm_cache_path(char *buffer, size_t capacity, size_t *n
  * last_error, last_error_copy, last_driver_code                  of the calling thread
  * set_log, device_count, environment_json, cache_path, evaluate  any thread; internally synchronised
  * context_options_init, context_create                           any thread
- * context_*, alloc, free, upload, download, plan_*, launch_*,    one thread at a time per context, MGEMM_BUSY otherwise;
- * prepare, gemm                                                  not bound to the thread that made the context
+ * context_*, alloc, free, upload, download, plan_*, launch_*,    one thread at a time per context, MGEMM_BUSY
+ * otherwise; prepare, gemm                                                  not bound to the thread that made the
+ * context
  *
  * Process-wide state: the driver and NVRTC function tables, compiled modules by CUDA context, the handle table, the log
  * settings, the evaluator's thread pool. All of it is thread-safe, and none of it is torn down at exit.

@@ -37,9 +37,7 @@ struct Strides {
 
 constexpr std::int64_t output_rows(const Problem& p) { return p.op == Op::tn ? p.k : p.m; }
 constexpr std::int64_t output_columns(const Problem& p) { return p.op == Op::nt ? p.k : p.n; }
-constexpr std::int64_t reduction(const Problem& p) {
-  return p.op == Op::nn ? p.k : p.op == Op::tn ? p.m : p.n;
-}
+constexpr std::int64_t reduction(const Problem& p) { return p.op == Op::nn ? p.k : p.op == Op::tn ? p.m : p.n; }
 
 constexpr Layout layout_a(const Problem& p) { return {p.m, p.op == Op::nt ? p.n : p.k, p.lda, p.in_type}; }
 constexpr Layout layout_b(const Problem& p) {
