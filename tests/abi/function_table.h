@@ -7,7 +7,7 @@
 typedef void (*any_function)(void);
 
 typedef struct function_entry {
-  const char *name;
+  const char* name;
   any_function address;
 } function_entry;
 

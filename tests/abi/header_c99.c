@@ -14,12 +14,12 @@ int checks_failed = 0;
 enum { M = 5, K = 37, N = 11 };
 
 /* Simple numbers with fractions that do not fit, so that every product and sum rounds. */
-static void fill(float *values, int count, float start) {
+static void fill(float* values, int count, float start) {
   for (int i = 0; i < count; ++i) values[i] = start + 0.1f * (float)(i % 17) - 0.07f * (float)(i % 5);
 }
 
 /* The contract for K <= 512: one chain of fused multiply-adds in ascending order, then the bias. */
-static void plain_product(const float *x, const float *w, const float *bias, float *y) {
+static void plain_product(const float* x, const float* w, const float* bias, float* y) {
   for (int i = 0; i < M; ++i) {
     for (int j = 0; j < N; ++j) {
       float sum = 0.0f;
@@ -55,7 +55,7 @@ static void check_process(void) {
   CHECK(devices >= 0);
 }
 
-static void check_problem_strings(const mgemm_problem *problem) {
+static void check_problem_strings(const mgemm_problem* problem) {
   char text[256];
   size_t needed = 0;
   mgemm_problem again;
@@ -72,7 +72,7 @@ static void check_problem_strings(const mgemm_problem *problem) {
   CHECK(strlen(mgemm_last_error()) > 0);
 }
 
-static void check_description(const mgemm_description *description) {
+static void check_description(const mgemm_description* description) {
   CHECK(description->struct_size == sizeof *description);
   CHECK(description->device_kind == MGEMM_DEVICE_REFERENCE);
   CHECK(description->slices == 1);
@@ -84,7 +84,7 @@ static void check_description(const mgemm_description *description) {
 
 static void check_json(mgemm_launch launch) {
   size_t needed = 0;
-  char *json;
+  char* json;
   OK(mgemm_launch_describe_json(launch, NULL, 0, &needed));
   json = malloc(needed);
   if (json == NULL) {
@@ -102,7 +102,7 @@ typedef struct layer {
   mgemm_operands operands;
 } layer;
 
-static uint64_t on_device(mgemm_context context, const float *values, size_t bytes) {
+static uint64_t on_device(mgemm_context context, const float* values, size_t bytes) {
   uint64_t address = 0;
   OK(mgemm_alloc(context, (int64_t)bytes, &address));
   CHECK(address % 256 == 0);
@@ -110,7 +110,7 @@ static uint64_t on_device(mgemm_context context, const float *values, size_t byt
   return address;
 }
 
-static void check_output(mgemm_context context, layer *it) {
+static void check_output(mgemm_context context, layer* it) {
   memset(it->got, 0, sizeof it->got);
   OK(mgemm_context_synchronize(context));
   OK(mgemm_download(context, it->got, it->operands.out, (int64_t)sizeof it->got));
@@ -119,7 +119,7 @@ static void check_output(mgemm_context context, layer *it) {
   OK(mgemm_upload(context, it->operands.out, it->got, (int64_t)sizeof it->got));
 }
 
-static void check_launch(mgemm_context context, mgemm_plan plan, layer *it) {
+static void check_launch(mgemm_context context, mgemm_plan plan, layer* it) {
   mgemm_launch launch = 0;
   mgemm_verify_report report;
   mgemm_description description;
@@ -147,7 +147,7 @@ static void check_launch(mgemm_context context, mgemm_plan plan, layer *it) {
   CHECK(mgemm_launch_run(launch) == MGEMM_BAD_HANDLE);
 }
 
-static void check_plan(mgemm_context context, layer *it) {
+static void check_plan(mgemm_context context, layer* it) {
   mgemm_plan plan = 0;
   mgemm_description description;
   OK(mgemm_plan_create(&plan, context, &it->problem, 0));
@@ -161,7 +161,7 @@ static void check_plan(mgemm_context context, layer *it) {
   CHECK(mgemm_plan_destroy(plan) == MGEMM_BAD_HANDLE);
 }
 
-static void check_evaluator(const layer *it) {
+static void check_evaluator(const layer* it) {
   const int64_t rows[2] = {0, M - 1};
   const int64_t columns[2] = {N - 1, 3};
   float values[2] = {0, 0};

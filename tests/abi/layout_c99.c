@@ -6,13 +6,12 @@
 #define JOIN(a, b) JOIN_(a, b)
 #define STATIC_CHECK(condition) typedef char JOIN(check_, __LINE__)[(condition) ? 1 : -1] __attribute__((unused))
 
-#define MEMBER_SIZE(type, member) sizeof(((type *)0)->member)
+#define MEMBER_SIZE(type, member) sizeof(((type*)0)->member)
 #define AT(type, member, offset) STATIC_CHECK(offsetof(type, member) == (offset))
 #define FOLLOWS(type, member, before) \
   STATIC_CHECK(offsetof(type, member) == offsetof(type, before) + MEMBER_SIZE(type, before))
-#define LAST(type, member, size)         \
-  STATIC_CHECK(sizeof(type) == (size) && \
-               offsetof(type, member) + MEMBER_SIZE(type, member) == sizeof(type))
+#define LAST(type, member, size) \
+  STATIC_CHECK(sizeof(type) == (size) && offsetof(type, member) + MEMBER_SIZE(type, member) == sizeof(type))
 
 STATIC_CHECK(sizeof(mgemm_status) == 4);
 STATIC_CHECK(sizeof(mgemm_context) == 8);
