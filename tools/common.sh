@@ -20,7 +20,7 @@ quietly() {
 first_nvrtc() {
   local place file
   for place in "$@"; do
-    for file in "$place" "$place"/libnvrtc.so "$place"/libnvrtc.so.[0-9]*; do
+    for file in "$place" "$place"/libnvrtc.so.1[23]; do
       if [[ -f $file && $file == *libnvrtc.so* ]]; then
         echo "$file"
         return 0
@@ -34,7 +34,8 @@ first_nvrtc() {
 system_nvrtc() {
   local python
   shopt -s nullglob
-  local places=("${MAMBA_GEMM_NVRTC:-/nowhere}" "${CUDA_HOME:-/nowhere}/lib64" "${CUDA_PATH:-/nowhere}/lib64")
+  local places=("${MAMBA_GEMM_NVRTC:-/nowhere}" "${CUDA_HOME:-/nowhere}"/lib{64,}
+    "${CUDA_PATH:-/nowhere}"/lib{64,} "${CONDA_PREFIX:-/nowhere}/lib")
   first_nvrtc "${places[@]}" && return
   mapfile -t places < <(/sbin/ldconfig -p 2>/dev/null | sed -n 's/.*=> \(.*\/libnvrtc\.so.*\)/\1/p')
   first_nvrtc "${places[@]}" && return
