@@ -10,6 +10,8 @@
 #include <spdlog/logger.h>
 #include <spdlog/sinks/ansicolor_sink.h>
 
+#include "base/fork_safe_lock.hpp"
+
 namespace mgemm {
 namespace {
 
@@ -33,11 +35,12 @@ struct Sink {
 };
 
 struct LogState {
-  std::mutex mutex;  // guards sink
+  ForkSafeLock lock;  // guards sink
   Sink sink;
+  ForkSafeLock stderr_lock;  // guards stderr_logger, whose own locks would not survive a fork
   std::atomic<int> level{MGEMM_LOG_WARN};
   // Our own logger object: spdlog's registry has static destructors and belongs to the host program.
-  spdlog::logger stderr_logger{"mamba-gemm", std::make_shared<spdlog::sinks::ansicolor_stderr_sink_mt>()};
+  spdlog::logger stderr_logger{"mamba-gemm", std::make_shared<spdlog::sinks::ansicolor_stderr_sink_st>()};
 
   LogState() {
     stderr_logger.set_level(spdlog::level::trace);
@@ -75,13 +78,14 @@ void log_line(int level, const std::string& line) noexcept {
     LogState& log = state();
     Sink sink;
     {
-      const std::lock_guard lock(log.mutex);
+      const std::lock_guard lock(log.lock);
       sink = log.sink;
     }
     if (sink.fn != nullptr) {
       sink.fn(level, line.c_str(), sink.user);
       return;
     }
+    const std::lock_guard lock(log.stderr_lock);
     log.stderr_logger.log(level_names.at(static_cast<size_t>(level)).spd, spdlog::string_view_t(line));
   } catch (...) {
     // A message that cannot be delivered is lost; the call that caused it goes on.
@@ -90,7 +94,7 @@ void log_line(int level, const std::string& line) noexcept {
 
 void set_log(int level, mgemm_log_fn fn, void* user) noexcept {
   LogState& log = state();
-  const std::lock_guard lock(log.mutex);
+  const std::lock_guard lock(log.lock);
   log.sink = {fn, user};
   log.level.store(level, std::memory_order_relaxed);
 }

@@ -10,21 +10,25 @@ namespace mgemm {
 enum class Isa : std::int32_t { generic, avx2, avx512 };
 
 const char* name_of(Isa isa);
-/// The fastest this processor and operating system support.
+/// Whether this build, processor and operating system have it.
+bool is_supported(Isa isa);
+/// The fastest that is supported, or a lesser one if MAMBA_GEMM_SIMD names it (generic, avx2, avx512). Asked once a
+/// process.
 Isa best_isa();
 
 /// One F32_FMA product on host memory. Strides in elements; any stride is allowed, negative ones included.
 struct EvaluatorInput {
   std::int64_t rows = 0, columns = 0, reduction = 0;
   const float* a = nullptr;  // element (i, r) at a[i * a_strides.row + r * a_strides.column]
-  Strides a_strides;
+  Strides a_strides{};
   const float* b = nullptr;  // element (r, j) at b[r * b_strides.row + j * b_strides.column]
-  Strides b_strides;
+  Strides b_strides{};
   const float* bias = nullptr;  // one per column, or nullptr
   float* out = nullptr;         // element (i, j) at out[i * out_leading + j]; read only if beta is not 0
   std::int64_t out_leading = 0;
   float alpha = 1, beta = 0;
-  Slices slices;  // must be the contract's for the whole problem, also when only a part of its rows or columns is given
+  // The contract's for the whole problem, also when only a part of its rows or columns is given.
+  Slices slices{};
   Fold fold = Fold::f32;
 };
 
@@ -32,7 +36,8 @@ struct EvaluatorInput {
 EvaluatorInput evaluator_input(const Problem& problem, const mgemm_operands& operands);
 
 /// Computes the whole product on up to `threads` threads (0: all the process may run on). Owns the floating-point
-/// environment while it runs. Safe to call from several threads.
+/// environment while it runs. Safe to call from several threads. Throws MGEMM_UNSUPPORTED if the instruction set is
+/// not.
 void evaluate(const EvaluatorInput& input, Isa isa, int threads);
 
 /// What element (row, column) must be, by code that shares nothing with evaluate() but the contract: one plain loop.

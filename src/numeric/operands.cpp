@@ -41,21 +41,31 @@ void check_apart(const char* name, std::uint64_t address, const Layout& layout, 
 
 }  // namespace
 
-void check_operands(const Problem& problem, const mgemm_operands& operands) {
+void check_inputs(const Problem& problem, const mgemm_operands& operands) {
   for (const std::uint64_t word : operands.reserved) {
     if (word != 0) invalid("operands.reserved must be zero");
   }
   if (!problem.bias && operands.bias != 0) {
     invalid("operands.bias is {:#x}; it must be 0, the problem has no bias", operands.bias);
   }
-  const std::array<std::uint64_t, 3> addresses{operands.a, operands.b, operands.bias};
   const auto inputs = inputs_of(problem);
+  const auto addresses = input_addresses(operands);
+  for (size_t i = 0; i < inputs.size(); ++i) check_address(inputs.at(i).name, addresses.at(i), inputs.at(i).layout);
+}
+
+void check_output(const Problem& problem, const mgemm_operands& operands) {
   const Layout out = layout_out(problem);
   check_address("out", operands.out, out);
-  for (size_t i = 0; i < inputs.size(); ++i) check_address(inputs.at(i).name, addresses.at(i), inputs.at(i).layout);
+  const auto inputs = inputs_of(problem);
+  const auto addresses = input_addresses(operands);
   for (size_t i = 0; i < inputs.size(); ++i) {
     check_apart(inputs.at(i).name, addresses.at(i), inputs.at(i).layout, operands.out, out);
   }
+}
+
+void check_operands(const Problem& problem, const mgemm_operands& operands) {
+  check_inputs(problem, operands);
+  check_output(problem, operands);
 }
 
 std::int32_t alignment_of(const Problem& problem, const mgemm_operands& operands) {

@@ -59,6 +59,10 @@ struct Operand {
 };
 /// a, b and bias as the product reads them: with a reduction of length 0, a and b span nothing.
 std::array<Operand, 3> inputs_of(const Problem& p);
+/// Their addresses, in the same order.
+inline std::array<std::uint64_t, 3> input_addresses(const mgemm_operands& operands) {
+  return {operands.a, operands.b, operands.bias};
+}
 
 /// Bytes from the first to behind the last element, 0 if there is none. Checked to be below 2^63 by check_problem.
 std::int64_t span_bytes(const Layout& layout);

@@ -1,0 +1,46 @@
+#include "api/boundary.hpp"
+#include "compile/artifact.hpp"
+
+namespace {
+
+std::string version_text() {
+  return fmt::format("{}.{}.{}", MGEMM_VERSION_MAJOR, MGEMM_VERSION_MINOR, MGEMM_VERSION_PATCH);
+}
+
+/// Text that is made once and lives as long as the process.
+template <typename Make>
+const char* kept(Make make) noexcept {
+  try {
+    static const auto* const text = new std::string(make());
+    return text->c_str();
+  } catch (...) {
+    return "";
+  }
+}
+
+}  // namespace
+
+uint32_t mgemm_version_number(void) noexcept {
+  return MGEMM_VERSION_MAJOR * 10000 + MGEMM_VERSION_MINOR * 100 + MGEMM_VERSION_PATCH;
+}
+
+const char* mgemm_version_string(void) noexcept {
+  return kept([] { return version_text(); });
+}
+
+const char* mgemm_source_hash(void) noexcept {
+  return kept([] { return mgemm::to_hex(mgemm::embedded_digest()); });
+}
+
+const char* mgemm_build_info(void) noexcept {
+  return kept([] {
+    const std::string_view sanitizers = MGEMM_SANITIZERS;
+    return fmt::format("mamba_gemm {}, {} {}, {}{}{}", version_text(),
+#if defined(__clang__)
+                       "clang",
+#else
+                       "gcc",
+#endif
+                       __VERSION__, MGEMM_BUILD_TYPE, sanitizers.empty() ? "" : ", sanitizers ", sanitizers);
+  });
+}

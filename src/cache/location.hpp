@@ -1,0 +1,26 @@
+#pragma once
+#include <functional>
+#include <string>
+
+namespace mgemm {
+
+/// Where compiled code is kept, and which rule says so.
+struct CacheLocation {
+  std::string path;  // absolute; "" if there is no cache
+  std::string rule;
+  bool refused = false;  // a variable asked for something that is not allowed; worth a warning
+};
+
+using GetEnvironment = std::function<const char*(const char* name)>;
+
+/// MAMBA_GEMM_CACHE (an absolute path, or "0" or "off"), else $XDG_CACHE_HOME/mamba-gemm, else $HOME/.cache/mamba-gemm.
+/// Never a folder that others may have made before, such as one in /tmp.
+CacheLocation cache_location(const GetEnvironment& environment);
+
+/// The same from this process's environment; warns once if a variable was refused.
+CacheLocation cache_location();
+
+/// What a context's cache_dir option says: nullptr is the environment's, "off" none, else an absolute path.
+CacheLocation cache_location_for(const char* cache_dir);
+
+}  // namespace mgemm

@@ -1,0 +1,35 @@
+#pragma once
+#include <array>
+#include <string_view>
+
+namespace mgemm {
+
+/// A compute capability and the virtual architectures its code is compiled for.
+struct CompileTarget {
+  int major;
+  int minor;
+  std::string_view exact;  // for this capability only; has its specific instructions
+  std::string_view plain;  // for this capability and later ones of its major version
+};
+
+/// By rising capability.
+constexpr std::array compile_targets{
+    CompileTarget{8, 0, "compute_80", "compute_80"},     CompileTarget{8, 6, "compute_86", "compute_86"},
+    CompileTarget{8, 9, "compute_89", "compute_89"},     CompileTarget{9, 0, "compute_90a", "compute_90"},
+    CompileTarget{10, 0, "compute_100a", "compute_100"}, CompileTarget{10, 3, "compute_103a", "compute_103"},
+    CompileTarget{11, 0, "compute_110a", "compute_110"}, CompileTarget{12, 0, "compute_120a", "compute_120"},
+    CompileTarget{12, 1, "compute_121a", "compute_121"},
+};
+
+/// The row's exact target, or for a capability without a row the nearest lower plain one of the same major version;
+/// "" if there is none.
+constexpr std::string_view compile_target(int major, int minor) {
+  std::string_view found;
+  for (const CompileTarget& row : compile_targets) {
+    if (row.major != major || row.minor > minor) continue;
+    found = row.minor == minor ? row.exact : row.plain;
+  }
+  return found;
+}
+
+}  // namespace mgemm

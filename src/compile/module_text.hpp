@@ -1,0 +1,11 @@
+#pragma once
+#include <string>
+#include <string_view>
+
+namespace mgemm {
+
+/// The translation unit of a module: one thin extern "C" kernel per catalogue row, round the templates of cuda_src/. A
+/// pure function of the catalogue, so that its text is the same in every build of the same sources.
+std::string module_text(std::string_view module);
+
+}  // namespace mgemm

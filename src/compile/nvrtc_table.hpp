@@ -1,0 +1,50 @@
+#pragma once
+#include <string>
+
+#include "base/cuda_abi.hpp"
+#include "compile/nvrtc_search.hpp"
+
+namespace mgemm {
+
+/// NVRTC's functions, and which NVRTC they are of.
+struct NvrtcTable {
+  nvrtc_abi::fn::Version* nvrtcVersion = nullptr;
+  nvrtc_abi::fn::GetErrorString* nvrtcGetErrorString = nullptr;
+  nvrtc_abi::fn::CreateProgram* nvrtcCreateProgram = nullptr;
+  nvrtc_abi::fn::DestroyProgram* nvrtcDestroyProgram = nullptr;
+  nvrtc_abi::fn::CompileProgram* nvrtcCompileProgram = nullptr;
+  nvrtc_abi::fn::GetPTXSize* nvrtcGetPTXSize = nullptr;
+  nvrtc_abi::fn::GetPTX* nvrtcGetPTX = nullptr;
+  nvrtc_abi::fn::GetProgramLogSize* nvrtcGetProgramLogSize = nullptr;
+  nvrtc_abi::fn::GetProgramLog* nvrtcGetProgramLog = nullptr;
+  nvrtc_abi::fn::GetNumSupportedArchs* nvrtcGetNumSupportedArchs = nullptr;
+  nvrtc_abi::fn::GetSupportedArchs* nvrtcGetSupportedArchs = nullptr;
+
+  std::string path;
+  NvrtcVersion version;
+};
+
+/// A search and what it loaded. The table is filled in if the report says that NVRTC is available.
+struct NvrtcLibrary {
+  NvrtcTable table;
+  NvrtcReport report;
+};
+
+/// Opens a candidate's builtins and then itself into `table`; "" or what is wrong with it. Nothing is ever closed.
+std::string load_nvrtc(const NvrtcCandidate& candidate, NvrtcTable& table);
+
+NvrtcLibrary find_nvrtc_in(const SearchEnvironment& environment, int driver_version);
+
+/// The NVRTC of this process, searched and loaded by the first call of these three, or nullptr. `driver_version` is the
+/// driver's (0 without one); only the first call's counts, for the search is done once. Any thread.
+const NvrtcTable* find_nvrtc(int driver_version);
+
+/// The same, or an Error with MGEMM_NO_COMPILER that lists where it was looked for.
+const NvrtcTable& nvrtc(int driver_version);
+
+const NvrtcReport& nvrtc_report(int driver_version);
+
+/// For tests: to be used instead; nullptr restores the process's own.
+void substitute_nvrtc(const NvrtcLibrary* library);
+
+}  // namespace mgemm

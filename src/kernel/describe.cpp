@@ -1,0 +1,53 @@
+#include "kernel/describe.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+
+#include "base/error.hpp"
+#include "f32_params.h"
+
+namespace mgemm {
+
+std::int64_t tile_count(const KernelRow& row, const Problem& problem) {
+  return ceil_div<std::int64_t>(output_rows(problem), row.tile_rows) *
+         ceil_div<std::int64_t>(output_columns(problem), row.tile_columns);
+}
+
+KernelLaunch describe_grid(const KernelRow& row, const Problem& problem) {
+  const std::int64_t tiles = tile_count(row, problem);
+  constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();  // CUDA's limit of gridDim.x
+  if (tiles > most) {
+    fail(MGEMM_UNSUPPORTED, "the output of {} x {} needs {} tiles of {} x {}; a grid holds at most {}",
+         output_rows(problem), output_columns(problem), tiles, row.tile_rows, row.tile_columns, most);
+  }
+  KernelLaunch launch;
+  launch.symbol = row.symbol.c_str();
+  launch.grid = {static_cast<std::uint32_t>(tiles), 1, 1};
+  launch.block = {static_cast<std::uint32_t>(row.threads()), 1, 1};
+  launch.shared_bytes = static_cast<std::uint32_t>(row.shared_bytes());
+  return launch;
+}
+
+void set_arguments(KernelLaunch& launch, const Problem& problem, const Contract& contract,
+                   const mgemm_operands& operands) {
+  const auto pointer = [](std::uint64_t address) { return reinterpret_cast<const float*>(address); };
+  mgemm_kernel::F32Params params{};
+  params.a = pointer(operands.a);
+  params.b = pointer(operands.b);
+  params.bias = problem.bias ? pointer(operands.bias) : nullptr;
+  params.out = reinterpret_cast<float*>(operands.out);
+  params.rows = output_rows(problem);
+  params.columns = output_columns(problem);
+  params.reduction = reduction(problem);
+  params.lda = problem.lda;
+  params.ldb = problem.ldb;
+  params.ldout = problem.ldout;
+  params.slice_length = contract.slices.length;
+  params.alpha = problem.alpha;
+  params.beta = problem.beta;
+  static_assert(sizeof params <= sizeof launch.arguments);
+  std::memcpy(launch.arguments.data(), &params, sizeof params);
+}
+
+}  // namespace mgemm

@@ -1,0 +1,39 @@
+#include "route/dispatch.hpp"
+
+#include <algorithm>
+
+#include "base/log.hpp"
+#include "kernel/describe.hpp"
+
+namespace mgemm {
+
+double expected_clocks(const KernelRow& row, const Problem& problem, std::int32_t multiprocessors) {
+  // The busiest multiprocessor works through `share` tiles. Its rate rises with the number of them that are resident,
+  // r(n) = full * n / (n + h), with h such that r(1) is the measured rate of one.
+  const auto share = static_cast<double>(ceil_div<std::int64_t>(tile_count(row, problem), multiprocessors));
+  const double h = row.rate_full / row.rate_one - 1;
+  const double rate = row.rate_full * share / (share + h);
+  return share * row.tile_rows * row.tile_columns * static_cast<double>(reduction(problem)) / rate;
+}
+
+std::vector<const KernelRow*> candidates(const Problem& problem, const Contract& contract, std::int32_t alignment,
+                                         std::int32_t multiprocessors) {
+  std::vector<const KernelRow*> found;
+  for (const KernelRow& row : catalogue()) {
+    if (covers(row, problem, contract, alignment)) found.push_back(&row);
+  }
+  // Wider copies first, then by cost.
+  const auto key = [&](const KernelRow* row) {
+    return std::pair(-row->alignment, expected_clocks(*row, problem, multiprocessors));
+  };
+  std::stable_sort(found.begin(), found.end(), [&](const KernelRow* a, const KernelRow* b) { return key(a) < key(b); });
+  if (log_enabled(MGEMM_LOG_DISPATCH)) {
+    for (const KernelRow* row : found) {
+      log(MGEMM_LOG_DISPATCH, "{}: {} expects {:.0f} clocks", to_string(problem), row->symbol.view(),
+          expected_clocks(*row, problem, multiprocessors));
+    }
+  }
+  return found;
+}
+
+}  // namespace mgemm

@@ -1,0 +1,17 @@
+#pragma once
+#include <cstdint>
+#include <vector>
+
+#include "catalogue/catalogue.hpp"
+
+namespace mgemm {
+
+/// The kernels that cover a problem, fastest first by the cost model. A pure function of its arguments: it never looks
+/// at the clock, and since all of them give the same bits, its answer is a matter of speed alone.
+std::vector<const KernelRow*> candidates(const Problem& problem, const Contract& contract, std::int32_t alignment,
+                                         std::int32_t multiprocessors);
+
+/// Clocks the cost model expects a kernel to take.
+double expected_clocks(const KernelRow& row, const Problem& problem, std::int32_t multiprocessors);
+
+}  // namespace mgemm

@@ -1,0 +1,69 @@
+#include "route/plan.hpp"
+
+#include "base/error.hpp"
+#include "base/log.hpp"
+#include "module/loader.hpp"
+#include "route/dispatch.hpp"
+
+namespace mgemm {
+namespace {
+
+bool is_empty(const Problem& problem) { return output_rows(problem) == 0 || output_columns(problem) == 0; }
+
+void plan_kernel(CudaDevice& device, const std::string& cache_directory, Plan& plan) {
+  std::string excluded;
+  for (const KernelRow* row : candidates(plan.problem, plan.contract, plan.alignment, device.facts().multiprocessors)) {
+    KernelLaunch launch = describe_grid(*row, plan.problem);
+    const LoadedKernel kernel = load_kernel(device, *row, cache_directory);
+    if (!kernel.excluded.empty()) {
+      excluded += fmt::format("; {}: {}", row->symbol.view(), kernel.excluded);
+      continue;
+    }
+    launch.function = kernel.function;
+    plan.work = launch;
+    plan.kernel = row->symbol.view();
+    plan.identity.add("artifact", kernel.artifact);
+    return;
+  }
+  if (excluded.empty()) fail(MGEMM_UNSUPPORTED, "no kernel covers {}", to_string(plan.problem));
+  fail(MGEMM_EXCLUDED, "every kernel for {} is excluded{}", to_string(plan.problem), excluded);
+}
+
+}  // namespace
+
+Plan make_plan(const PlanTarget& target, const Problem& problem, std::int32_t alignment) {
+  Plan plan;
+  plan.problem = problem;
+  plan.contract = contract_of(problem);
+  plan.alignment = alignment;
+  const DeviceFacts& facts = target.device.facts();
+  plan.identity.add("problem", to_string(problem))
+      .add("contract", to_string(plan.contract))
+      .add("slices", fmt::format("{} of {}", plan.contract.slices.count, plan.contract.slices.length))
+      .add("device", facts.name)
+      .add("compute capability", fmt::format("{}.{}", facts.compute_major, facts.compute_minor));
+  if (is_empty(problem)) {
+    plan.kernel = "none";
+  } else if (target.cuda != nullptr) {
+    plan_kernel(*target.cuda, target.cache_directory, plan);
+  } else {
+    plan.kernel = "evaluator";
+    plan.work = HostProduct{problem, {}, target.threads};
+  }
+  plan.identity.add("kernel", plan.kernel);
+  plan.digest = plan.identity.digest();
+  log(MGEMM_LOG_INFO, "plan {} on {}: {} by {}", to_string(problem), facts.name, to_string(plan.contract), plan.kernel);
+  return plan;
+}
+
+Work bind_work(const Plan& plan, const mgemm_operands& operands) {
+  Work work = plan.work;
+  if (auto* const launch = std::get_if<KernelLaunch>(&work)) {
+    set_arguments(*launch, plan.problem, plan.contract, operands);
+  } else if (auto* const product = std::get_if<HostProduct>(&work)) {
+    product->operands = operands;
+  }
+  return work;
+}
+
+}  // namespace mgemm

@@ -1,0 +1,35 @@
+#pragma once
+#include <cstdint>
+#include <string>
+
+#include "device/cuda_device.hpp"
+#include "identity/identity.hpp"
+#include "kernel/describe.hpp"
+
+namespace mgemm {
+
+/// A problem made ready on a device: everything but addresses and a stream.
+struct Plan {
+  Problem problem;
+  Contract contract;
+  std::int32_t alignment = 0;
+  std::string kernel;  // symbol, "evaluator" or "none"
+  Work work;           // without operands
+  Identity identity{"mamba-gemm route", 1};
+  Digest digest;
+};
+
+/// What a plan is made on.
+struct PlanTarget {
+  Device& device;
+  CudaDevice* cuda = nullptr;  // the same device if it is a GPU
+  const std::string& cache_directory;
+  int threads = 0;
+};
+
+Plan make_plan(const PlanTarget& target, const Problem& problem, std::int32_t alignment);
+
+/// The plan's work on operands that have been checked.
+Work bind_work(const Plan& plan, const mgemm_operands& operands);
+
+}  // namespace mgemm
