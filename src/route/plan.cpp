@@ -10,9 +10,10 @@ namespace {
 
 bool is_empty(const Problem& problem) { return output_rows(problem) == 0 || output_columns(problem) == 0; }
 
-void plan_kernel(CudaDevice& device, const std::string& cache_directory, Plan& plan) {
+void plan_kernel(CudaDevice& device, const std::string& cache_directory, const std::vector<const KernelRow*>& rows,
+                 Plan& plan) {
   std::string excluded;
-  for (const KernelRow* row : candidates(plan.problem, plan.contract, plan.alignment, device.facts().multiprocessors)) {
+  for (const KernelRow* row : rows) {
     KernelLaunch launch = describe_grid(*row, plan.problem);
     const LoadedKernel kernel = load_kernel(device, *row, cache_directory);
     if (!kernel.excluded.empty()) {
@@ -31,7 +32,7 @@ void plan_kernel(CudaDevice& device, const std::string& cache_directory, Plan& p
 
 }  // namespace
 
-Plan make_plan(const PlanTarget& target, const Problem& problem, std::int32_t alignment) {
+Plan make_plan(const PlanTarget& target, const Problem& problem, std::int32_t alignment, const KernelRow* forced) {
   Plan plan;
   plan.problem = problem;
   plan.contract = contract_of(problem);
@@ -45,7 +46,9 @@ Plan make_plan(const PlanTarget& target, const Problem& problem, std::int32_t al
   if (is_empty(problem)) {
     plan.kernel = "none";
   } else if (target.cuda != nullptr) {
-    plan_kernel(*target.cuda, target.cache_directory, plan);
+    const auto rows =
+        forced != nullptr ? std::vector{forced} : candidates(problem, plan.contract, alignment, facts.multiprocessors);
+    plan_kernel(*target.cuda, target.cache_directory, rows, plan);
   } else {
     plan.kernel = "evaluator";
     plan.work = HostProduct{problem, {}, target.threads};

@@ -27,7 +27,9 @@ struct PlanTarget {
   int threads = 0;
 };
 
-Plan make_plan(const PlanTarget& target, const Problem& problem, std::int32_t alignment);
+/// Made with the first kernel of dispatch's order that may be used, or with `forced` if it is not null.
+Plan make_plan(const PlanTarget& target, const Problem& problem, std::int32_t alignment,
+               const KernelRow* forced = nullptr);
 
 /// The plan's work on operands that have been checked.
 Work bind_work(const Plan& plan, const mgemm_operands& operands);

@@ -1,0 +1,175 @@
+// The mamba-gemm program: its commands, exit codes and messages, on the reference device.
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "process.hpp"
+#include "support/test.hpp"
+
+using mgemm::test::Finished;
+using mgemm::test::run_tool;
+using nlohmann::json;
+
+namespace {
+
+bool contains(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
+
+/// Runs on the reference device, whatever the machine has.
+Finished on_reference(std::vector<std::string> arguments) {
+  arguments.insert(arguments.end(), {"--device", "reference"});
+  return run_tool(arguments);
+}
+
+}  // namespace
+
+// Catches a product, of any op and shape class, that the tool cannot run, or that differs from the contract.
+TEST_CASE("run PROBLEM checks every bit") {
+  const std::pair<const char*, const char*> cases[] = {
+      {"nn:f32:33x70x50", "bits: 1650 of 1650 elements equal the contract\n"},
+      {"nn:f32:33x70x50:bias:alpha=0.5", "bits: 1650 of 1650 elements equal the contract\n"},
+      {"nn:f32:3x1100x7:lda=1104:ldout=9:beta=-1.5", "bits: 21 of 21 elements equal the contract\n"},
+      {"tn:f32:130x20x30", "bits: 600 of 600 elements equal the contract\n"},
+      {"nt:f32:9x40x65:ldb=80", "bits: 360 of 360 elements equal the contract\n"},
+      {"nn:f32:0x70x50", "bits: 0 of 0 elements equal the contract\n"},
+      {"nn:f32:4x0x5:bias", "bits: 20 of 20 elements equal the contract\n"},
+  };
+  for (const auto& [problem, bits] : cases) {
+    const Finished done = on_reference({"run", problem, "--repeat", "2", "--threads", "2"});
+    CAPTURE(problem, done.out, done.err);
+    CHECK(done.exit_code == 0);
+    CHECK(contains(done.out, bits));
+    CHECK(contains(done.out, "device: reference"));
+    CHECK(contains(done.out, "kernel: "));
+    CHECK(contains(done.out, "identity: "));
+    CHECK(contains(done.out, "median of 2"));
+  }
+}
+
+// Catches a gap that is written, or not looked at.
+TEST_CASE("run PROBLEM reports the gap") {
+  const Finished done = on_reference({"run", "nn:f32:5x6x7:ldout=10"});
+  CAPTURE(done.out, done.err);
+  CHECK(done.exit_code == 0);
+  CHECK(contains(done.out, "gap: 15 of 15 words between the rows are untouched\n"));
+}
+
+// Catches a large output that is checked not at all, or whole, which takes for ever.
+TEST_CASE("run PROBLEM samples large products") {
+  // Just over 2^33 multiply-adds.
+  const Finished done = on_reference({"run", "nn:f32:2056x2048x2048", "--samples", "1500", "--json"});
+  CAPTURE(done.out, done.err);
+  CHECK(done.exit_code == 0);
+  CHECK(json::parse(done.out)["check"]["scope"] == "sample");
+  CHECK(json::parse(done.out)["check"]["checked"] == 1500);
+}
+
+// Catches output on stdout beside the one object, and keys that scripts rely on.
+TEST_CASE("--json is one object") {
+  const Finished run = on_reference({"run", "nn:f32:8x9x10", "--json", "--seed", "18446744073709551615"});
+  CAPTURE(run.out, run.err);
+  REQUIRE(run.exit_code == 0);
+  const json report = json::parse(run.out);
+  CHECK(report["problem"] == "nn:f32:8x9x10");
+  CHECK(report["device"]["kind"] == "reference");
+  CHECK(report["identity"].get<std::string>().size() == 64);
+  CHECK(report["slices"] == 1);
+  CHECK(report["seed"] == 18446744073709551615U);
+  CHECK(report["time"]["runs"] == 1);
+  CHECK(report["check"]["equal"] == 80);
+  CHECK(report["passed"] == true);
+
+  const Finished info = run_tool({"info", "--json"});
+  CAPTURE(info.out, info.err);
+  CHECK(info.exit_code == 0);
+  CHECK(json::parse(info.out).is_object());
+  CHECK(json::parse(info.out)["version"].is_string());
+}
+
+// Catches a shadow run that cannot be made on the reference device, or whose report is lost.
+TEST_CASE("verify prints the report of a shadow run") {
+  const Finished done = on_reference({"verify", "nn:f32:40x50x60:bias", "--samples", "100", "--json"});
+  CAPTURE(done.out, done.err);
+  REQUIRE(done.exit_code == 0);
+  const json report = json::parse(done.out);
+  CHECK(report["passed"] == true);
+  CHECK(report["check"]["checked"] >= 100);
+  CHECK(report["check"]["mismatches"] == 0);
+  const Finished text = on_reference({"verify", "tn:f32:40x50x60"});
+  CHECK(text.exit_code == 0);
+  CHECK(contains(text.out, "elements of a shadow run equal the contract"));
+}
+
+// Catches a wrong exit code, and an error on stdout or without the value that was wrong.
+TEST_CASE("usage errors exit with 2") {
+  const std::pair<std::vector<std::string>, const char*> cases[] = {
+      {{}, "subcommand"},
+      {{"bogus"}, "mamba-gemm: "},
+      {{"run"}, "needs a problem string"},
+      {{"run", "xx:f32:8x8x8"}, "MGEMM_INVALID_ARGUMENT"},
+      {{"run", "nn:f32:8x8"}, "MGEMM_INVALID_ARGUMENT"},
+      {{"run", "nn:f32:8x8x8:lda=7"}, "MGEMM_INVALID_ARGUMENT"},
+      {{"run", "nn:f32:8x8x8", "--device", "gpu"}, "--device gpu"},
+      {{"run", "nn:f32:8x8x8", "--device", "cuda:-1"}, "--device cuda:-1"},
+      {{"run", "nn:f32:8x8x8", "--device", "cuda:99999999999"}, "--device cuda:99999999999"},
+      {{"run", "nn:f32:8x8x8", "--seed", "-1"}, "--seed -1"},
+      {{"run", "nn:f32:8x8x8", "--seed", "18446744073709551616"}, "--seed 18446744073709551616"},
+      {{"run", "nn:f32:8x8x8", "--repeat", "0"}, "--repeat"},
+      {{"run", "nn:f32:8x8x8", "--samples", "0"}, "--samples"},
+      {{"run", "nn:f32:8x8x8", "--threads", "-2"}, "--threads"},
+      {{"run", "nn:f32:8x8x8", "--x", "x.npy"}, "exclude each other"},
+      {{"run", "nn:f32:1000000000x1000000000x2"}, "GiB of host memory"},
+      {{"verify"}, "problem"},
+      {{"verify", "nn:f32:8x8x8x8"}, "MGEMM_INVALID_ARGUMENT"},
+      {{"cache"}, "subcommand"},
+  };
+  for (const auto& [arguments, reason] : cases) {
+    const Finished done = run_tool(arguments);
+    CAPTURE(arguments, reason, done.out, done.err);
+    CHECK(done.exit_code == 2);
+    CHECK(done.out.empty());
+    CHECK(done.err.starts_with("mamba-gemm: "));
+    CHECK(contains(done.err, reason));
+  }
+}
+
+// Catches a silent fallback: a GPU that was asked for and is not there is the library's error, with the way out named.
+TEST_CASE("a missing GPU is an error that names the reference device") {
+  const Finished done = run_tool({"run", "nn:f32:8x8x8", "--device", "cuda:4095"});
+  CAPTURE(done.out, done.err);
+  CHECK(done.exit_code == 3);
+  CHECK(done.out.empty());
+  CHECK(contains(done.err, "MGEMM_NO_DEVICE"));
+  CHECK(contains(done.err, "--device reference"));
+}
+
+// Catches a cache path by another rule than the library's, and a missing one that looks like success.
+TEST_CASE("cache path") {
+  const Finished set = run_tool({"cache", "path"}, {"MAMBA_GEMM_CACHE=/some/where"});
+  CHECK(set.exit_code == 0);
+  CHECK(set.out == "/some/where\n");
+  CHECK(set.err.empty());
+  const Finished home = run_tool({"cache", "path"}, {"MAMBA_GEMM_CACHE", "XDG_CACHE_HOME", "HOME=/home/someone"});
+  CHECK(home.exit_code == 0);
+  CHECK(home.out == "/home/someone/.cache/mamba-gemm\n");
+  const Finished off = run_tool({"cache", "path"}, {"MAMBA_GEMM_CACHE=off"});
+  CHECK(off.exit_code == 1);
+  CHECK(off.out.empty());
+  CHECK(contains(off.err, "there is no cache folder"));
+}
+
+// Catches help or version that fails or goes to stderr.
+TEST_CASE("version, help and info") {
+  const Finished version = run_tool({"--version"});
+  CHECK(version.exit_code == 0);
+  CHECK(version.out.starts_with("mamba-gemm 0."));
+  for (const std::vector<std::string>& arguments :
+       {std::vector<std::string>{"--help"}, {"run", "--help"}, {"info"}, {"cache", "path", "--help"}}) {
+    const Finished done = run_tool(arguments);
+    CAPTURE(arguments, done.err);
+    CHECK(done.exit_code == 0);
+    CHECK_FALSE(done.out.empty());
+    CHECK(done.err.empty());
+  }
+}

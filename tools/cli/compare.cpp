@@ -1,0 +1,87 @@
+#include "compare.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <utility>
+
+#include "random.hpp"
+
+namespace mgemm::cli {
+namespace {
+
+std::uint32_t bits_of(float value) { return std::bit_cast<std::uint32_t>(value); }
+
+void compare_element(Comparison& result, std::int64_t row, std::int64_t column, float got, float expected) {
+  ++result.checked;
+  if (bits_of(got) == bits_of(expected)) {
+    ++result.equal;
+  } else if (!result.first) {
+    result.first = Mismatch{row, column, bits_of(got), bits_of(expected)};
+  }
+}
+
+void compare_gap(Comparison& result, const Matrix& matrix, std::span<const float> got, std::span<const float> before) {
+  for (std::int64_t row = 0; row < matrix.rows; ++row) {
+    for (std::int64_t column = matrix.columns; column < matrix.leading; ++column) {
+      const auto at = static_cast<std::size_t>(row * matrix.leading + column);
+      ++result.gap_words;
+      if (bits_of(got[at]) != bits_of(before[at])) ++result.gap_changed;
+    }
+  }
+}
+
+}  // namespace
+
+Comparison compare_all(const Matrix& matrix, std::span<const float> got, std::span<const float> expected) {
+  Comparison result;
+  result.elements = matrix.elements();
+  for (std::int64_t row = 0; row < matrix.rows; ++row) {
+    for (std::int64_t column = 0; column < matrix.columns; ++column) {
+      const auto at = static_cast<std::size_t>(row * matrix.leading + column);
+      compare_element(result, row, column, got[at], expected[at]);
+    }
+  }
+  compare_gap(result, matrix, got, expected);
+  return result;
+}
+
+Comparison compare_samples(const Matrix& matrix, const Samples& samples, std::span<const float> got,
+                           std::span<const float> expected, std::span<const float> before) {
+  Comparison result;
+  result.sampled = true;
+  result.elements = matrix.elements();
+  for (std::size_t i = 0; i < samples.rows.size(); ++i) {
+    const auto at = static_cast<std::size_t>(samples.rows[i] * matrix.leading + samples.columns[i]);
+    compare_element(result, samples.rows[i], samples.columns[i], got[at], expected[i]);
+  }
+  compare_gap(result, matrix, got, before);
+  return result;
+}
+
+Samples draw_samples(const Matrix& matrix, std::int64_t count, std::uint64_t seed) {
+  const std::int64_t elements = matrix.elements();
+  std::vector<std::int64_t> chosen;
+  if (elements <= count) {
+    for (std::int64_t i = 0; i < elements; ++i) chosen.push_back(i);
+  } else {
+    const std::int64_t last_row = (matrix.rows - 1) * matrix.columns;
+    chosen = {0, matrix.columns - 1, last_row, elements - 1};
+    std::uint64_t index = 0;
+    // Drawing an element twice is possible, so duplicates are replaced until there are enough.
+    while (std::ssize(chosen) < count) {
+      while (std::ssize(chosen) < count)
+        chosen.push_back(static_cast<std::int64_t>(random_word(seed, Stream::samples, index++) %
+                                                   static_cast<std::uint64_t>(elements)));
+      std::sort(chosen.begin(), chosen.end());
+      chosen.erase(std::unique(chosen.begin(), chosen.end()), chosen.end());
+    }
+  }
+  Samples samples;
+  for (const std::int64_t element : chosen) {
+    samples.rows.push_back(element / matrix.columns);
+    samples.columns.push_back(element % matrix.columns);
+  }
+  return samples;
+}
+
+}  // namespace mgemm::cli
