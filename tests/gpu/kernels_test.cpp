@@ -54,7 +54,7 @@ TEST_CASE("every kernel of the catalogue gives the evaluator's bits") {
   const auto gpu = mamba_gemm::Context::cuda();
   const auto reference = mamba_gemm::Context::reference();
   for (const KernelRow& row : catalogue()) {
-    for (int round = 0; round < 6; ++round) {
+    for (int round = 0; round < rounds(6); ++round) {
       // Kernels with wide copies need aligned rows; the others must do with any.
       ProductOptions options;
       options.exceptional = round % 2 == 1;

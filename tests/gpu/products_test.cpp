@@ -50,13 +50,13 @@ void compare_with_evaluator(int rounds, bool exceptional) {
 // outside the output.
 TEST_CASE("random problems give the evaluator's bits") {
   if (!has_gpu()) MGEMM_SKIP(no_gpu);
-  compare_with_evaluator(300, false);
+  compare_with_evaluator(rounds(300), false);
 }
 
 // Catches a NaN with another payload, a flushed subnormal, a lost -0, a padded step that touches a sum.
 TEST_CASE("exceptional values give the evaluator's bits") {
   if (!has_gpu()) MGEMM_SKIP(no_gpu);
-  compare_with_evaluator(150, true);
+  compare_with_evaluator(rounds(150), true);
 }
 
 // Catches a kernel whose chain depends on how many rows there are or where a row lies in the batch.
