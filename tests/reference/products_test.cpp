@@ -1,0 +1,166 @@
+// The reference device through the public interface.
+#include <cmath>
+
+#include "support/device_product.hpp"
+
+using namespace mgemm::test;
+using mamba_gemm::Context;
+
+namespace {
+
+mgemm_problem random_problem(Random& random) {
+  const auto op = static_cast<std::int32_t>(uniform(random, 1, 3));
+  mgemm_problem problem =
+      mamba_gemm::make_problem(op, uniform(random, 0, 90), uniform(random, 0, 90), uniform(random, 0, 90));
+  // Long reductions, so that there are slices.
+  if (uniform(random, 0, 4) == 0) {
+    (op == MGEMM_OP_NN ? problem.k : op == MGEMM_OP_TN ? problem.m : problem.n) = uniform(random, 500, 2600);
+  }
+  problem.bias = op == MGEMM_OP_NN ? static_cast<std::int32_t>(uniform(random, 0, 1)) : 0;
+  problem.alpha = random_scalar(random, true);
+  problem.beta = random_scalar(random, true);
+  return problem;
+}
+
+}  // namespace
+
+// Catches a product that differs from the contract's plain loops, and any write outside the output.
+TEST_CASE("products give what mgemm_evaluate says of every element") {
+  const std::uint64_t seed = fresh_seed();
+  CAPTURE(seed);
+  Random random(seed);
+  const Context reference = Context::reference();
+  for (int round = 0; round < 150; ++round) {
+    ProductOptions options;
+    options.exceptional = round % 3 == 0;
+    const DeviceProduct product = make_device_product(random, random_problem(random), options);
+    CAPTURE(round, mamba_gemm::to_string(product.problem));
+    GuardedMatrix expected = product.out;
+    std::vector<std::int64_t> rows;
+    std::vector<std::int64_t> columns;
+    for (std::int64_t i = 0; i < expected.rows; ++i) {
+      for (std::int64_t j = 0; j < expected.columns; ++j) {
+        rows.push_back(i);
+        columns.push_back(j);
+      }
+    }
+    const auto address = [](const GuardedMatrix& matrix) {
+      return mamba_gemm::host_address(matrix.words.data() + matrix.first());
+    };
+    const mgemm_operands operands = mamba_gemm::operands(address(product.a), address(product.b), address(product.out),
+                                                         product.problem.bias == 1 ? address(product.bias) : 0);
+    std::vector<float> values(rows.size());
+    mamba_gemm::check(mgemm_evaluate(MGEMM_PROFILE_SM90, &product.problem, &operands,
+                                     static_cast<std::int64_t>(rows.size()), rows.data(), columns.data(),
+                                     values.data()));
+    for (size_t i = 0; i < rows.size(); ++i) expected.set(rows[i], columns[i], values[i]);
+    REQUIRE(run_on(reference, product) == expected.words);
+  }
+}
+
+// Catches a chain that depends on the batch (law 2), on the reference device.
+TEST_CASE("a row's bits on the reference device do not depend on its batch") {
+  const std::uint64_t seed = fresh_seed();
+  CAPTURE(seed);
+  Random random(seed);
+  const Context reference = Context::reference();
+  for (const std::int32_t op : {MGEMM_OP_NN, MGEMM_OP_NT}) {
+    mgemm_problem problem = mamba_gemm::make_problem(op, 129, 1100, 1100);
+    (op == MGEMM_OP_NN ? problem.n : problem.k) = 70;
+    const DeviceProduct whole = make_device_product(random, problem, {});
+    GuardedMatrix expected = whole.out;
+    expected.words = run_on(reference, whole);
+    problem.m = 1;
+    for (std::int64_t row = 0; row < 129; row += 16) {
+      DeviceProduct alone = make_device_product(random, problem, {});
+      alone.b = whole.b;
+      alone.problem.ldb = whole.problem.ldb;
+      for (std::int64_t j = 0; j < alone.a.columns; ++j) alone.a.set(0, j, whole.a.at(row, j));
+      GuardedMatrix got = alone.out;
+      got.words = run_on(reference, alone);
+      CAPTURE(op, row);
+      for (std::int64_t j = 0; j < got.columns; ++j) {
+        REQUIRE(got.words.at(static_cast<size_t>(got.first() + j)) ==
+                expected.words.at(static_cast<size_t>(expected.first() + row * expected.leading + j)));
+      }
+    }
+  }
+}
+
+// Catches a verify, validate or describe that does not look at this launch.
+TEST_CASE("launches verify, validate and describe themselves") {
+  const std::uint64_t seed = fresh_seed();
+  CAPTURE(seed);
+  Random random(seed);
+  const Context reference = Context::reference();
+  const DeviceProduct product =
+      make_device_product(random, mamba_gemm::parse_problem("nn:f32:40x700x50:bias:alpha=0.5:beta=2"), {});
+  const BoundProduct bound(reference, product);
+  const mamba_gemm::Launch launch(reference, product.problem, bound.operands());
+  launch.validate();
+  const mgemm_verify_report report = launch.verify(100, seed);
+  REQUIRE(report.mismatches == 0);
+  REQUIRE(report.checked >= 100);
+  REQUIRE(report.checked < 2000);
+  REQUIRE(report.first_row == -1);
+  REQUIRE(bound.result() == product.out.words);
+  const mgemm_description description = launch.describe();
+  REQUIRE(std::string(description.problem) == mamba_gemm::to_string(product.problem));
+  REQUIRE(std::string(description.contract) == "F32_FMA/1");
+  REQUIRE(std::string(description.kernel) == "evaluator");
+  REQUIRE(description.slices == 2);
+  REQUIRE(description.out == bound.operands().out);
+  REQUIRE(std::string(description.identity).size() == 64);
+  REQUIRE(launch.describe_json().find("\"identity_fields\"") != std::string::npos);
+}
+
+// Catches a plan or a cached plan that is used for another problem.
+TEST_CASE("gemm tells problems apart that differ in one bit") {
+  Context reference = Context::reference(1);
+  const std::vector<float> a(16, 1.0F);
+  const std::vector<float> b(16, 1.0F);
+  std::vector<float> out(16, 1.0F);
+  const auto address = [](const auto& values) { return mamba_gemm::host_address(values.data()); };
+  mgemm_problem problem = mamba_gemm::parse_problem("nn:f32:4x4x4");
+  for (const float alpha : {1.0F, std::nextafterf(1.0F, 2.0F), -1.0F, 1.0F}) {
+    problem.alpha = alpha;
+    reference.gemm(problem, mamba_gemm::operands(address(a), address(b), address(out)));
+    REQUIRE(out.at(5) == 4 * alpha);
+  }
+}
+
+// Catches memory of ours that is used after it was freed, or past its end.
+TEST_CASE("launches are refused once their memory is freed, and before if it is too short") {
+  const Context reference = Context::reference(1);
+  const mamba_gemm::Buffer a(reference, 64);
+  const mamba_gemm::Buffer b(reference, 64);
+  mamba_gemm::Buffer out(reference, 64);
+  const mgemm_problem problem = mamba_gemm::parse_problem("nn:f32:4x4x4");
+  const mgemm_operands good = mamba_gemm::operands(a.address(), b.address(), out.address());
+  mamba_gemm::Launch launch(reference, problem, good);
+  const mgemm_operands past = mamba_gemm::operands(a.address() + 16, b.address(), out.address());
+  REQUIRE(mgemm_launch_bind(launch.handle(), &past) == MGEMM_INVALID_ARGUMENT);
+  REQUIRE(std::string(mgemm_last_error()).find("operands.a at 0x") == 0);
+  REQUIRE(std::string(mgemm_last_error()).find("needs 64 bytes; 48 are left") != std::string::npos);
+  launch.run();
+  out = mamba_gemm::Buffer();
+  REQUIRE(mgemm_launch_run(launch.handle()) == MGEMM_STALE);
+  REQUIRE(mgemm_launch_validate(launch.handle()) == MGEMM_STALE);
+  REQUIRE(mgemm_launch_verify(launch.handle(), 1, 0, nullptr) == MGEMM_STALE);
+  // The same address again is another allocation.
+  const mamba_gemm::Buffer again(reference, 64);
+  REQUIRE(mgemm_launch_run(launch.handle()) == MGEMM_STALE);
+  const mgemm_operands rebound = mamba_gemm::operands(a.address(), b.address(), again.address());
+  REQUIRE(mgemm_launch_bind(launch.handle(), &rebound) == MGEMM_OK);
+  launch.run();
+}
+
+// Catches the reference device running on a stream it does not have.
+TEST_CASE("the reference device has one stream") {
+  Context reference = Context::reference(1);
+  REQUIRE(reference.stream() == 0);
+  REQUIRE(mgemm_context_set_stream(reference.handle(), 1) == MGEMM_UNSUPPORTED);
+  REQUIRE(mgemm_context_set_stream(reference.handle(), 0) == MGEMM_OK);
+  REQUIRE(mgemm_context_wait_stream(reference.handle(), 0) == MGEMM_OK);
+  reference.synchronize();
+}
