@@ -4,8 +4,8 @@
 #include <cstring>
 #include <memory>
 #include <mutex>
-#include <regex>
 #include <stdexcept>
+#include <string_view>
 #include <utility>
 
 struct mgemm::nvrtc_abi::ProgramTag {
@@ -105,12 +105,28 @@ Result destroy_program(Program* program) {
   });
 }
 
-std::string ptx_of(const std::string& source) {
-  static const std::regex kernel(
-      R"rx(extern\s+"C"\s+__global__\s+(?:__launch_bounds__\s*\([^)]*\)\s+)?void\s+(?:__launch_bounds__\s*\([^)]*\)\s+)?(\w+)\s*\()rx");
+/// The name of the kernel that is declared behind `extern "C"`, if a kernel is.
+std::string kernel_name(std::string_view text) {
+  bool kernel = false;
+  for (std::string word = take_word(text); !word.empty(); word = take_word(text)) {
+    if (word == "__launch_bounds__") {
+      take_parentheses(text);
+    } else if (word == "__global__") {
+      kernel = true;
+    } else if (text.starts_with('(')) {
+      return kernel ? word : std::string();
+    }
+  }
+  return {};
+}
+
+std::string ptx_of(std::string_view source) {
+  constexpr std::string_view keyword = "extern \"C\"";
   std::string ptx = "// fake\n.version 9.0\n.target sm_90a\n.address_size 64\n" + state->prologue;
-  for (std::sregex_iterator match(source.begin(), source.end(), kernel); match != std::sregex_iterator(); ++match) {
-    ptx += entry_text({(*match)[1], state->parameters[(*match)[1]]});
+  for (std::size_t at = source.find(keyword); at != std::string_view::npos; at = source.find(keyword)) {
+    source.remove_prefix(at + keyword.size());
+    const std::string name = kernel_name(source);
+    if (!name.empty()) ptx += entry_text({name, state->parameters[name]});
   }
   return ptx;
 }

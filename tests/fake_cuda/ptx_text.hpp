@@ -24,4 +24,8 @@ std::vector<Entry> entries_in(std::string_view ptx);
 /// The PTX declaration of an entry with an empty body.
 std::string entry_text(const Entry& entry);
 
+/// Scanning: the word, or the parenthesised text without its outer parentheses, at the front; "" if there is none.
+std::string take_word(std::string_view& text);
+std::string take_parentheses(std::string_view& text);
+
 }  // namespace mgemm::fake

@@ -114,6 +114,23 @@ TEST_CASE("compiler: a compile passes everything on and gives everything back") 
   CHECK(fake.live_programs() == 0);
 }
 
+// Catches: kernels the fake does not see, so that tests load modules without them.
+TEST_CASE("compiler: the fake NVRTC finds every exported kernel of a source") {
+  mgemm::fake::Nvrtc fake;
+  fake.set_parameters("b", {{96, 8}});
+  const Compiled compiled =
+      mgemm::compile(mgemm::nvrtc(0),
+                     request("extern \"C\" __global__ void a(int x) {}\n__global__ void hidden() {}\n"
+                             "extern \"C\" __global__ void __launch_bounds__(128, (1)) b(P p) {}\n"
+                             "extern \"C\" __global__ __launch_bounds__(64) void c() {}\nextern \"C\" void host();\n"));
+  const auto entries = mgemm::fake::entries_in(compiled.ptx);
+  REQUIRE(entries.size() == 3);
+  CHECK(entries[0].name == "a");
+  CHECK(entries[1].name == "b");
+  CHECK(entries[1].parameters == std::vector<mgemm::fake::Parameter>{{96, 8}});
+  CHECK(entries[2].name == "c");
+}
+
 // Catches: a compile error whose text does not say what, where, with which compiler and options; a log of megabytes in
 // it.
 TEST_CASE("compiler: a failed compile says module, compiler, options and the log's first lines") {

@@ -3,7 +3,9 @@
 
 #include <array>
 #include <cstring>
+#include <string>
 #include <thread>
+#include <vector>
 
 #include "fake_cuda/ptx_text.hpp"
 #include "support/test.hpp"
@@ -158,4 +160,17 @@ TEST_CASE("fake driver: the n-th call fails once, a fault stays") {
   fake.poison(Result::IllegalAddress);
   CHECK(table().cuMemAlloc(&memory, 4) == Result::IllegalAddress);
   CHECK(table().cuStreamSynchronize(nullptr) == Result::IllegalAddress);
+}
+
+// Catches: arguments read with the wrong size, from the declarations a real compiler writes.
+TEST_CASE("fake driver: parameters are read from the entry's declarations") {
+  using mgemm::fake::Parameter;
+  const auto entries = mgemm::fake::entries_in(
+      ".visible .entry one(\n\t.param .u64 .ptr .align 1 one_param_0,\n\t.param .align 8 .b8 one_param_1[96],\n"
+      "\t.param .f32 one_param_2\n)\n.maxntid 128, 1, 1\n{\n}\n.visible .entry two()\n{\n}\n.entry three\n{\n}\n");
+  REQUIRE(entries.size() == 3);
+  CHECK(entries[0].name == "one");
+  CHECK(entries[0].parameters == std::vector<Parameter>{{8, 8}, {96, 8}, {4, 4}});
+  CHECK(entries[1].parameters.empty());
+  CHECK(entries[2].name == "three");
 }

@@ -1,0 +1,84 @@
+// Every kernel of the catalogue by itself, not only where dispatch would choose it.
+#include <algorithm>
+
+#include "context/context.hpp"
+#include "gpu/gpu.hpp"
+#include "module/loader.hpp"
+#include "support/device_product.hpp"
+
+using namespace mgemm;
+using namespace mgemm::test;
+
+namespace {
+
+/// A problem that the kernel covers: next to its tile's edges, and a reduction next to its stages'.
+mgemm_problem problem_for(Random& random, const KernelRow& row) {
+  const auto near = [&](std::int64_t tile, std::int64_t most) {
+    return std::max<std::int64_t>(1, tile * uniform(random, 1, most) + uniform(random, -1, 1));
+  };
+  const std::int64_t rows = near(row.tile_rows, 3);
+  const std::int64_t columns = near(row.tile_columns, 3);
+  std::int64_t depth = near(row.tile_steps, 3 * row.stages);
+  if (row.slices == SliceMode::f32) depth = 513 + uniform(random, 0, 1200);
+  if (row.slices == SliceMode::f64) depth = 1024 + uniform(random, 0, 3000);
+  mgemm_problem problem = mamba_gemm::make_problem(static_cast<std::int32_t>(row.op), rows, depth, columns);
+  if (row.op == Op::tn) std::swap(problem.m, problem.k);
+  if (row.op == Op::nt) std::swap(problem.k, problem.n);
+  problem.alpha = random_scalar(random, false);
+  problem.beta = random_scalar(random, false);
+  problem.bias = row.op == Op::nn ? static_cast<std::int32_t>(uniform(random, 0, 1)) : 0;
+  return problem;
+}
+
+std::vector<std::uint32_t> run_forced(const mamba_gemm::Context& handle, const DeviceProduct& product,
+                                      const KernelRow& row) {
+  const BoundProduct bound(handle, product);
+  {
+    const auto context = contexts().lock(handle.handle());
+    const Plan plan = make_plan({*context->device, context->cuda, context->cache_directory, 0},
+                                check_problem(product.problem), row.alignment, &row);
+    REQUIRE(plan.kernel == row.symbol.view());
+    context->device->enqueue(bind_work(plan, bound.operands()), context->stream);
+  }
+  return bound.result();
+}
+
+}  // namespace
+
+// Catches a kernel that is wrong where dispatch does not send problems today, and one that never ran at all.
+TEST_CASE("every kernel of the catalogue gives the evaluator's bits") {
+  if (!has_gpu()) MGEMM_SKIP(no_gpu);
+  const std::uint64_t seed = fresh_seed();
+  CAPTURE(seed);
+  Random random(seed);
+  const auto gpu = mamba_gemm::Context::cuda();
+  const auto reference = mamba_gemm::Context::reference();
+  for (const KernelRow& row : catalogue()) {
+    for (int round = 0; round < rounds(6); ++round) {
+      // Kernels with wide copies need aligned rows; the others must do with any.
+      ProductOptions options;
+      options.exceptional = round % 2 == 1;
+      options.row_alignment = row.alignment / 4;
+      const DeviceProduct product = make_device_product(random, problem_for(random, row), options);
+      CAPTURE(row.symbol.view(), round, mamba_gemm::to_string(product.problem));
+      const Contract contract = contract_of(check_problem(product.problem));
+      if (!covers(row, check_problem(product.problem), contract, row.alignment)) {
+        // The random reduction gave another number of slices than this kernel is for.
+        --round;
+        continue;
+      }
+      REQUIRE(run_forced(gpu, product, row) == run_on(reference, product));
+    }
+  }
+}
+
+// Catches spills and kernels that do not fit, which admission would otherwise only log.
+TEST_CASE("no kernel of the catalogue is excluded") {
+  if (!has_gpu()) MGEMM_SKIP(no_gpu);
+  const auto gpu = mamba_gemm::Context::cuda();
+  const auto context = contexts().lock(gpu.handle());
+  for (const KernelRow& row : catalogue()) {
+    CAPTURE(row.symbol.view());
+    REQUIRE(load_kernel(*context->cuda, row, context->cache_directory).excluded.empty());
+  }
+}

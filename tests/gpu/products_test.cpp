@@ -1,0 +1,142 @@
+#include "gpu/gpu.hpp"
+#include "support/device_product.hpp"
+
+using namespace mgemm::test;
+using mamba_gemm::Context;
+
+namespace {
+
+/// Small, large, and often odd or next to a tile's edge.
+std::int64_t random_extent(Random& random) {
+  switch (uniform(random, 0, 5)) {
+    case 0:
+      return uniform(random, 0, 4);
+    case 1:
+      return 16 * uniform(random, 0, 43) + uniform(random, -1, 1) + 1;
+    default:
+      return uniform(random, 0, 700);
+  }
+}
+
+mgemm_problem random_problem(Random& random, bool exceptional) {
+  const auto op = static_cast<std::int32_t>(uniform(random, 1, 3));
+  mgemm_problem problem =
+      mamba_gemm::make_problem(op, random_extent(random), random_extent(random), random_extent(random));
+  problem.bias = op == MGEMM_OP_NN ? static_cast<std::int32_t>(uniform(random, 0, 1)) : 0;
+  problem.alpha = random_scalar(random, exceptional);
+  problem.beta = random_scalar(random, exceptional);
+  return problem;
+}
+
+void compare_with_evaluator(int rounds, bool exceptional) {
+  const std::uint64_t seed = fresh_seed();
+  CAPTURE(seed);
+  Random random(seed);
+  const Context gpu = Context::cuda();
+  const Context reference = Context::reference();
+  for (int round = 0; round < rounds; ++round) {
+    const DeviceProduct product =
+        make_device_product(random, random_problem(random, exceptional), {.exceptional = exceptional});
+    CAPTURE(round, mamba_gemm::to_string(product.problem), product.a.shift, product.b.shift, product.out.shift);
+    const auto got = run_on(gpu, product);
+    const auto expected = run_on(reference, product);
+    REQUIRE(got == expected);
+  }
+}
+
+}  // namespace
+
+// Catches any kernel, layout, alignment, tail or epilogue that does not give the evaluator's bits, and any write
+// outside the output.
+TEST_CASE("random problems give the evaluator's bits") {
+  if (!has_gpu()) MGEMM_SKIP(no_gpu);
+  compare_with_evaluator(rounds(300), false);
+}
+
+// Catches a NaN with another payload, a flushed subnormal, a lost -0, a padded step that touches a sum.
+TEST_CASE("exceptional values give the evaluator's bits") {
+  if (!has_gpu()) MGEMM_SKIP(no_gpu);
+  compare_with_evaluator(rounds(150), true);
+}
+
+// Catches a kernel whose chain depends on how many rows there are or where a row lies in the batch.
+TEST_CASE("a row's bits do not depend on its batch") {
+  if (!has_gpu()) MGEMM_SKIP(no_gpu);
+  const std::uint64_t seed = fresh_seed();
+  CAPTURE(seed);
+  Random random(seed);
+  const Context gpu = Context::cuda();
+  constexpr std::int64_t batch = 257;
+  for (const std::int32_t op : {MGEMM_OP_NN, MGEMM_OP_NT}) {
+    for (const std::int64_t columns : {80, 333, 2050}) {
+      mgemm_problem problem = mamba_gemm::make_problem(op, batch, 1300, 1300);
+      (op == MGEMM_OP_NN ? problem.n : problem.k) = columns;
+      problem.alpha = 0.75F;
+      const DeviceProduct whole = make_device_product(random, problem, {});
+      GuardedMatrix expected = whole.out;
+      expected.words = run_on(gpu, whole);
+      for (const std::int64_t rows : {1, 3, 64, 129, 1000}) {
+        // Rows of the whole at random places of another batch, the rest of which is other data.
+        const std::int64_t rounds = rows == 1 ? batch : 3;
+        for (std::int64_t round = 0; round < rounds; ++round) {
+          problem.m = rows;
+          DeviceProduct part = make_device_product(random, problem, {});
+          part.b = whole.b;
+          part.problem.ldb = whole.problem.ldb;
+          std::vector<std::int64_t> origin;
+          for (std::int64_t i = 0; i < rows; ++i) {
+            origin.push_back(rows == 1 ? round : uniform(random, 0, batch - 1));
+            if (rows > 1 && i % 3 == 0) origin.back() = -1;  // other data
+            if (origin.back() < 0) continue;
+            for (std::int64_t j = 0; j < part.a.columns; ++j) part.a.set(i, j, whole.a.at(origin.back(), j));
+          }
+          GuardedMatrix got = part.out;
+          got.words = run_on(gpu, part);
+          for (std::int64_t i = 0; i < rows; ++i) {
+            const std::int64_t from = origin.at(static_cast<size_t>(i));
+            if (from < 0) continue;
+            CAPTURE(op, columns, rows, i, from);
+            const auto row_of = [](const GuardedMatrix& matrix, std::int64_t row) {
+              const auto begin = matrix.words.begin() + matrix.first() + row * matrix.leading;
+              return std::vector<std::uint32_t>(begin, begin + matrix.columns);
+            };
+            REQUIRE(row_of(got, i) == row_of(expected, from));
+          }
+        }
+      }
+    }
+  }
+}
+
+// Catches results that depend on the run, on the way of launching, or on the stream.
+TEST_CASE("eager, prepared, rebound and other-stream runs give the same bits") {
+  if (!has_gpu()) MGEMM_SKIP(no_gpu);
+  const std::uint64_t seed = fresh_seed();
+  CAPTURE(seed);
+  Random random(seed);
+  Context gpu = Context::cuda();
+  const Context other = Context::cuda();
+  for (const char* text : {"nn:f32:300x700x200:bias:alpha=0.5:beta=0.25", "tn:f32:2100x130x90", "nt:f32:65x90x1030"}) {
+    const DeviceProduct product = make_device_product(random, mamba_gemm::parse_problem(text), {});
+    CAPTURE(text);
+    const auto expected = run_on(gpu, product);
+    {
+      const BoundProduct bound(gpu, product);
+      gpu.gemm(product.problem, bound.operands());
+      REQUIRE(bound.result() == expected);
+    }
+    {
+      const BoundProduct first(gpu, product);
+      const BoundProduct second(gpu, product);
+      mamba_gemm::Launch launch(gpu, product.problem, first.operands());
+      launch.bind(second.operands());
+      launch.validate();
+      launch.run_on(other.stream());
+      gpu.set_stream(gpu.stream());
+      gpu.wait_stream(other.stream());
+      REQUIRE(second.result() == expected);
+      REQUIRE(first.result() == product.out.words);
+    }
+    for (int again = 0; again < 5; ++again) REQUIRE(run_on(gpu, product) == expected);
+  }
+}
