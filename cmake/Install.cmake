@@ -1,15 +1,10 @@
-# Library, headers, command line tool, pkg-config file, CMake package.
+# Library, headers, pkg-config file, CMake package. The command line tool installs itself.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/mamba_gemm)
 install(TARGETS mamba_gemm EXPORT mamba_gemm_targets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(DIRECTORY include/mamba_gemm DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h" PATTERN "*.hpp")
-if(TARGET mamba-gemm)
-  file(RELATIVE_PATH from_bin ${CMAKE_INSTALL_FULL_BINDIR} ${CMAKE_INSTALL_FULL_LIBDIR})
-  set_target_properties(mamba-gemm PROPERTIES INSTALL_RPATH "$ORIGIN/${from_bin}")
-  install(TARGETS mamba-gemm RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
-endif()
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
 # Relative to the file itself, so that the installed tree can be moved.

@@ -152,7 +152,7 @@ TEST_CASE("run with files of size zero") {
 }
 
 // Catches a beta that does not follow --old: given without --beta it is added once.
-TEST_CASE("--old alone means beta 1") {
+TEST_CASE("the option --old alone means beta 1") {
   const Files files;
   write(files.x, {{1, 1}, {2}});
   write(files.w, {{1, 1}, {3}});
