@@ -151,8 +151,8 @@ TEST_CASE("run with files of size zero") {
   check_equal(files.out, {{3, 2}, {1, 2, 1, 2, 1, 2}});
 }
 
-// Catches a beta that does not follow --old: given without --beta it is added once.
-TEST_CASE("the option --old alone means beta 1") {
+// Catches a beta that does not follow --old: without --beta it is 1.
+TEST_CASE("an old output without beta is added once") {
   const Files files;
   write(files.x, {{1, 1}, {2}});
   write(files.w, {{1, 1}, {3}});

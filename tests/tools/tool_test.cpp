@@ -66,7 +66,7 @@ TEST_CASE("run PROBLEM samples large products") {
 }
 
 // Catches output on stdout beside the one object, and keys that scripts rely on.
-TEST_CASE("the option --json gives one object") {
+TEST_CASE("JSON output is one object") {
   const Finished run = on_reference({"run", "nn:f32:8x9x10", "--json", "--seed", "18446744073709551615"});
   CAPTURE(run.out, run.err);
   REQUIRE(run.exit_code == 0);

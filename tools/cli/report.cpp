@@ -119,7 +119,10 @@ Json part(const Json& object, const char* key) {
 
 std::string availability(const Json& component) {
   const Json available = part(component, "available");
-  if (available == true) return fmt::format("{} (version {})", shown(component, "path"), shown(component, "version"));
+  if (available == true) {
+    const std::string path = shown(component, "path");
+    return fmt::format("{}version {}", path == "-" ? "" : path + ", ", shown(component, "version"));
+  }
   const std::string error = shown(component, "error");
   return error == "-" ? "not available" : "not available: " + error;
 }
@@ -191,6 +194,9 @@ std::string environment_text(const Json& environment) {
                     bytes.is_number() ? fmt::format("{:.1f} GiB", bytes.get<double>() / gibibyte) : "-");
   }
   text += fmt::format("nvrtc      {}\n", availability(nvrtc));
+  const Json searched = part(nvrtc, "searched");
+  for (const Json& places : searched.is_array() ? searched : Json::array())
+    text += fmt::format("           looked in {}: {}\n", shown(places, "source"), shown(places, "note"));
   const Json candidates = part(nvrtc, "candidates");
   for (const Json& candidate : candidates.is_array() ? candidates : Json::array())
     text += fmt::format("           {}  (from {}, version {}): {}\n", shown(candidate, "path"),
