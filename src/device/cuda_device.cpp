@@ -91,6 +91,7 @@ Stream CudaDevice::make_own_stream() {
 void CudaDevice::check_stream(Stream stream) {
   constexpr Stream last_special = 2;  // the legacy and the per-thread default stream belong to whatever is current
   if (stream <= last_special) return;
+  const CurrentContext current(driver_, context_);
   cuda::Context owner = nullptr;
   check(driver_.cuStreamGetCtx(handle(stream), &owner), "cuStreamGetCtx", "stream {:#x}", stream);
   if (owner != context_) {

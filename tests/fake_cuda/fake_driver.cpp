@@ -25,6 +25,7 @@ struct CUevent_st {
   bool recorded = false;
 };
 struct CUmod_st {
+  mgemm::cuda::Context context = nullptr;
   std::vector<std::unique_ptr<CUfunc_st>> functions;
 };
 struct CUfunc_st {
@@ -66,8 +67,10 @@ struct State {
   std::map<std::string, std::map<cuda::FunctionAttribute, int>> function_attributes;
   std::map<cuda::Stream, cuda::CaptureStatus> capture;
   std::optional<int> occupancy;
-  unsigned long long next_id = 1;
 };
+
+// Never given twice in a process, as cuCtxGetId promises.
+unsigned long long next_id = 1;
 
 std::recursive_mutex mutex;  // guards *state
 std::unique_ptr<State> state;
@@ -263,7 +266,7 @@ Result device_get_uuid(cuda::Uuid* uuid, cuda::Device device) {
 std::unique_ptr<CUctx_st> new_context(cuda::Device device, bool primary) {
   auto context = std::make_unique<CUctx_st>();
   context->device = device;
-  context->id = state->next_id++;
+  context->id = next_id++;
   context->primary = primary;
   return context;
 }
@@ -273,7 +276,7 @@ Result primary_retain(cuda::Context* context, cuda::Device device) {
     if (!is_device(device)) return Result::InvalidDevice;
     std::unique_ptr<CUctx_st>& primary = state->primaries[device];
     if (!primary) primary = new_context(device, true);
-    ++primary->retains;
+    if (primary->retains++ == 0) primary->id = next_id++;  // active anew
     *context = primary.get();
     return Result::Success;
   });
@@ -285,7 +288,10 @@ Result primary_release(cuda::Device device) {
     const auto found = state->primaries.find(device);
     if (found == state->primaries.end() || found->second->retains == 0) return Result::InvalidContext;
     // The object stays, so that a use after the last release is noticed below instead of being a use after free here.
-    --found->second->retains;
+    // Its modules do not survive the last release.
+    if (--found->second->retains == 0) {
+      std::erase_if(state->modules, [&](const auto& entry) { return entry.second->context == found->second.get(); });
+    }
     return Result::Success;
   });
 }
@@ -426,7 +432,7 @@ Result mem_alloc(cuda::DevicePtr* pointer, std::size_t bytes) {
     if (posix_memalign(&memory, allocation_alignment, bytes) != 0) return Result::OutOfMemory;
     std::memset(memory, 0xa5, bytes);
     *pointer = reinterpret_cast<cuda::DevicePtr>(memory);
-    state->allocations[*pointer] = {bytes, current(), state->next_id++};
+    state->allocations[*pointer] = {bytes, current(), next_id++};
     return Result::Success;
   });
 }
@@ -558,6 +564,7 @@ Result module_load(cuda::Module* module, const void* image, unsigned, cuda::JitO
     const std::vector<Entry> entries = entries_in(static_cast<const char*>(image));
     if (entries.empty()) return Result::InvalidImage;
     auto made = std::make_unique<CUmod_st>();
+    made->context = current();
     for (const Entry& entry : entries) {
       auto function = std::make_unique<CUfunc_st>();
       function->name = entry.name;

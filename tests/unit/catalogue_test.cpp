@@ -1,0 +1,101 @@
+#include "catalogue/catalogue.hpp"
+
+#include <set>
+
+#include "compile/artifact.hpp"
+#include "compile/module_text.hpp"
+#include "kernel/describe.hpp"
+#include "route/dispatch.hpp"
+#include "support/raises.hpp"
+#include "support/random.hpp"
+#include "support/test.hpp"
+
+using namespace mgemm;
+using namespace mgemm::test;
+
+namespace {
+
+Problem random_problem(Random& random) {
+  Problem p;
+  p.op = static_cast<Op>(uniform(random, 1, 3));
+  p.m = uniform(random, 1, 1 << uniform(random, 0, 16));
+  p.k = uniform(random, 1, 1 << uniform(random, 0, 16));
+  p.n = uniform(random, 1, 1 << uniform(random, 0, 16));
+  p.lda = layout_a(p).columns;
+  p.ldb = layout_b(p).columns;
+  p.ldout = output_columns(p);
+  return p;
+}
+
+}  // namespace
+
+// Catches two rows that would be one symbol, and rows no board of sm_86, 89 or 120 could run.
+TEST_CASE("catalogue rows have names of their own and fit every board") {
+  std::set<std::string_view> symbols;
+  constexpr std::int32_t smallest_opt_in = 99 * 1024;
+  for (const KernelRow& row : catalogue()) {
+    CAPTURE(row.symbol.view());
+    REQUIRE(symbols.insert(row.symbol.view()).second);
+    REQUIRE(row.shared_bytes() <= smallest_opt_in);
+    REQUIRE(row.threads() % 32 == 0);
+    REQUIRE(row.threads() <= 1024);
+    REQUIRE(find_kernel(row.symbol.view()) == &row);
+    REQUIRE(row.symbol.view().size() < sizeof mgemm_description::kernel);
+  }
+  REQUIRE(find_kernel("mgemm_no_such") == nullptr);
+}
+
+// Catches a problem that no kernel covers, a kernel offered for a contract it does not compute, and wide copies offered
+// to unaligned operands.
+TEST_CASE("every problem has kernels, and only ones that cover it") {
+  const std::uint64_t seed = fresh_seed();
+  CAPTURE(seed);
+  Random random(seed);
+  std::set<std::string_view> first_choices;
+  for (int round = 0; round < 3000; ++round) {
+    const Problem problem = random_problem(random);
+    const Contract contract = contract_of(problem);
+    const auto alignment = static_cast<std::int32_t>(4 << uniform(random, 0, 2));
+    CAPTURE(to_string(problem), alignment);
+    const auto found = candidates(problem, contract, alignment, 132);
+    REQUIRE_FALSE(found.empty());
+    for (const KernelRow* row : found) {
+      REQUIRE(row->op == problem.op);
+      REQUIRE(row->alignment <= alignment);
+      REQUIRE((row->slices == SliceMode::single) == (contract.slices.count == 1));
+      REQUIRE((row->slices == SliceMode::f64) == (contract.slices.count > 1 && problem.op == Op::tn));
+    }
+    REQUIRE(found == candidates(problem, contract, alignment, 132));
+    first_choices.insert(found.front()->symbol.view());
+  }
+  // Catches a cost model under which some kernels can never be chosen: all but the aligned-by-8 duplicates must occur.
+  CAPTURE(first_choices.size(), catalogue().size());
+  REQUIRE(first_choices.size() * 10 >= catalogue().size() * 8);
+}
+
+// Catches grids that wrap round.
+TEST_CASE("grids past the limit are refused") {
+  const Problem huge = problem_from_string("nn:f32:2147483647x1x65536");
+  const KernelRow* const small = find_kernel("mgemm_f32_nn_single_a4_thin8");
+  REQUIRE(small != nullptr);
+  const Error error = error_of([&] { describe_grid(*small, huge); });
+  REQUIRE(error.status() == MGEMM_UNSUPPORTED);
+  REQUIRE(std::string(error.what()).find("at most 2147483647") != std::string::npos);
+  REQUIRE(describe_grid(*small, problem_from_string("nn:f32:17x1x65")).grid.at(0) == 6);
+}
+
+// Catches module text that depends on the build, and a row without its kernel.
+TEST_CASE("module text is made from the rows alone") {
+  std::set<std::string_view> modules;
+  for (const KernelRow& row : catalogue()) {
+    const std::string text = module_text(row.module.view());
+    REQUIRE(text == module_text(row.module.view()));
+    REQUIRE(text.find(std::string(row.symbol.view()) + "(") != std::string::npos);
+    REQUIRE(text.find(MGEMM_SOURCE_DIR) == std::string::npos);
+    modules.insert(row.module.view());
+  }
+  std::set<std::string> sources;
+  for (const std::string_view module : modules) sources.insert(to_hex(source_identity(module).digest()));
+  REQUIRE(sources.size() == modules.size());
+  REQUIRE(error_of([] { module_text("no_such_module"); }).status() == MGEMM_INTERNAL);
+}

@@ -1,0 +1,317 @@
+// The CUDA side of contexts, plans and launches without a GPU: on the fake driver, whose kernels do what a test says.
+#include <cstring>
+#include <vector>
+
+#include "catalogue/catalogue.hpp"
+#include "f32_params.h"
+#include "fake_cuda/fake_driver.hpp"
+#include "fake_cuda/fake_nvrtc.hpp"
+#include "mamba_gemm/mamba_gemm.hpp"
+#include "numeric/evaluator.hpp"
+#include "support/device_product.hpp"
+
+using namespace mgemm;
+using namespace mgemm::test;
+
+namespace {
+
+/// What a correct kernel does with its arguments.
+EvaluatorInput input_of(const fake::Launch& launch) {
+  mgemm_kernel::F32Params p{};
+  REQUIRE(launch.arguments.size() == sizeof p);
+  std::memcpy(&p, launch.arguments.data(), sizeof p);
+  const bool tn = launch.kernel.find("_tn_") != std::string::npos;
+  const bool nt = launch.kernel.find("_nt_") != std::string::npos;
+  EvaluatorInput input;
+  input.rows = p.rows;
+  input.columns = p.columns;
+  input.reduction = p.reduction;
+  input.a = p.a;
+  input.a_strides = tn ? Strides{1, p.lda} : Strides{p.lda, 1};
+  input.b = p.b;
+  input.b_strides = nt ? Strides{1, p.ldb} : Strides{p.ldb, 1};
+  input.bias = p.bias;
+  input.out = p.out;
+  input.out_leading = p.ldout;
+  input.alpha = p.alpha;
+  input.beta = p.beta;
+  const std::int64_t length = p.slice_length == 0 ? 1 : p.slice_length;
+  input.slices = {p.reduction == 0 ? 1 : (p.reduction + length - 1) / length, p.slice_length};
+  input.fold = tn ? Fold::f64 : Fold::f32;
+  return input;
+}
+
+/// A fake board with a fake compiler whose kernels compute their contract.
+struct Board {
+  fake::Driver driver;
+  fake::Nvrtc nvrtc;
+
+  Board() {
+    for (const KernelRow& row : catalogue()) {
+      nvrtc.set_parameters(std::string(row.symbol.view()), {{sizeof(mgemm_kernel::F32Params), 8}});
+    }
+    driver.on_launch([](const fake::Launch& launch) { evaluate(input_of(launch), Isa::generic, 1); });
+  }
+
+  static mamba_gemm::Context context() {
+    mgemm_context_options options = mamba_gemm::Context::options(MGEMM_DEVICE_CUDA);
+    options.cache_dir = "off";
+    return mamba_gemm::Context(options);
+  }
+};
+
+bool last_error_has(const std::string& words) {
+  return std::string(mgemm_last_error()).find(words) != std::string::npos;
+}
+
+}  // namespace
+
+// Catches wrong argument bytes: a stride, slice length or pointer that does not say what the problem says.
+TEST_CASE("a kernel that follows its arguments gives the reference device's bits") {
+  const Board board;
+  const std::uint64_t seed = fresh_seed();
+  CAPTURE(seed);
+  Random random(seed);
+  const mamba_gemm::Context gpu = Board::context();
+  const mamba_gemm::Context reference = mamba_gemm::Context::reference(1);
+  for (int round = 0; round < 60; ++round) {
+    const auto op = static_cast<std::int32_t>(uniform(random, 1, 3));
+    mgemm_problem problem =
+        mamba_gemm::make_problem(op, uniform(random, 0, 60), uniform(random, 0, 60), uniform(random, 0, 60));
+    if (round % 4 == 0) (op == MGEMM_OP_NN ? problem.k : op == MGEMM_OP_TN ? problem.m : problem.n) = 1500;
+    problem.bias = op == MGEMM_OP_NN ? static_cast<std::int32_t>(uniform(random, 0, 1)) : 0;
+    problem.alpha = random_scalar(random, false);
+    problem.beta = random_scalar(random, false);
+    const DeviceProduct product = make_device_product(random, problem, {});
+    CAPTURE(mamba_gemm::to_string(product.problem));
+    REQUIRE(run_on(gpu, product) == run_on(reference, product));
+  }
+}
+
+// Catches a verify that would pass a wrong kernel.
+TEST_CASE("verify finds a kernel that is wrong in one element") {
+  Board board;
+  const std::uint64_t seed = fresh_seed();
+  CAPTURE(seed);
+  Random random(seed);
+  const mamba_gemm::Context gpu = Board::context();
+  const DeviceProduct product = make_device_product(random, mamba_gemm::parse_problem("nn:f32:20x600x30:bias"), {});
+  const BoundProduct bound(gpu, product);
+  const mamba_gemm::Launch launch(gpu, product.problem, bound.operands());
+  REQUIRE(launch.verify(600, seed).mismatches == 0);
+  board.driver.on_launch([](const fake::Launch& call) {
+    const EvaluatorInput input = input_of(call);
+    evaluate(input, Isa::generic, 1);
+    std::uint32_t word = 0;
+    float& element = input.out[7 * input.out_leading + 11];
+    std::memcpy(&word, &element, sizeof word);
+    word ^= 1U;  // the last bit
+    std::memcpy(&element, &word, sizeof word);
+  });
+  mgemm_verify_report report{};
+  report.struct_size = sizeof report;
+  REQUIRE(mgemm_launch_verify(launch.handle(), 600, seed, &report) == MGEMM_MISMATCH);
+  REQUIRE(report.checked == 600);
+  REQUIRE(report.mismatches == 1);
+  REQUIRE(report.first_row == 7);
+  REQUIRE(report.first_column == 11);
+  REQUIRE((report.got ^ report.expected) == 1U);
+  REQUIRE(last_error_has("first at (7, 11)"));
+  // An element that is not written at all.
+  board.driver.on_launch([](const fake::Launch& call) {
+    EvaluatorInput input = input_of(call);
+    input.rows -= 1;
+    evaluate(input, Isa::generic, 1);
+  });
+  REQUIRE(mgemm_launch_verify(launch.handle(), 600, seed, &report) == MGEMM_MISMATCH);
+  REQUIRE(report.first_row == 19);
+  REQUIRE(bound.result() == product.out.words);
+}
+
+// Catches anything left behind: memory, streams, contexts, the caller's current context.
+TEST_CASE("everything is given back, and the caller's current context is left alone") {
+  fake::LiveObjects after;
+  {
+    const Board board;
+    const cuda::Context mine = const_cast<fake::Driver&>(board.driver).make_context(0);
+    board.driver.table().cuCtxPushCurrent(mine);
+    const std::vector<cuda::Context> stack = fake::Driver::context_stack();
+    {
+      const mamba_gemm::Context gpu = Board::context();
+      std::uint64_t forgotten = 0;
+      REQUIRE(mgemm_alloc(gpu.handle(), 1000, &forgotten) == MGEMM_OK);
+      Random random(1);
+      run_on(gpu, make_device_product(random, mamba_gemm::parse_problem("tn:f32:20x30x40"), {}));
+      REQUIRE(mgemm_launch_run(1) == MGEMM_BAD_HANDLE);
+      REQUIRE(fake::Driver::context_stack() == stack);
+    }
+    REQUIRE(fake::Driver::context_stack() == stack);
+    cuda::Context popped = nullptr;
+    board.driver.table().cuCtxPopCurrent(&popped);
+    after = board.driver.live();
+  }
+  REQUIRE(after.primary_retains == 0);
+  REQUIRE(after.streams == 0);
+  REQUIRE(after.events == 0);
+  REQUIRE(after.allocations == 0);
+}
+
+// Catches a launch path that makes other driver calls than DESIGN allows: current context and launch.
+TEST_CASE("a run is one launch and a look at the current context") {
+  Board board;
+  const mamba_gemm::Context gpu = Board::context();
+  Random random(2);
+  const DeviceProduct product = make_device_product(random, mamba_gemm::parse_problem("nn:f32:20x30x40"), {});
+  const BoundProduct bound(gpu, product);
+  mamba_gemm::Launch launch(gpu, product.problem, bound.operands());
+  board.driver.reset_calls();
+  launch.run();
+  REQUIRE(board.driver.calls("cuLaunchKernel") == 1);
+  REQUIRE(board.driver.calls("cuCtxGetCurrent") == 1);
+  for (const char* other : {"cuMemAlloc", "cuStreamIsCapturing", "cuModuleGetFunction", "cuStreamSynchronize",
+                            "cuFuncSetAttribute", "cuStreamGetCtx", "cuPointerGetAttribute"}) {
+    CAPTURE(other);
+    REQUIRE(board.driver.calls(other) == 0);
+  }
+}
+
+// Catches a compile, load or allocation that would break the caller's capture.
+TEST_CASE("in capture a plan that is not warm is an error that names the problem, a warm one runs") {
+  Board board;
+  mamba_gemm::Context gpu = Board::context();
+  Random random(3);
+  const DeviceProduct product = make_device_product(random, mamba_gemm::parse_problem("nn:f32:20x30x40"), {});
+  const BoundProduct bound(gpu, product);
+  const mgemm_operands operands = bound.operands();
+  const auto stream = reinterpret_cast<cuda::Stream>(gpu.stream());
+  board.driver.set_capture_status(stream, cuda::CaptureStatus::Active);
+  REQUIRE(mgemm_gemm(gpu.handle(), &product.problem, &operands) == MGEMM_CAPTURE_MISS);
+  REQUIRE(last_error_has(mamba_gemm::to_string(product.problem)));
+  std::uint64_t address = 0;
+  REQUIRE(mgemm_alloc(gpu.handle(), 64, &address) == MGEMM_STATE);
+  REQUIRE(mgemm_context_synchronize(gpu.handle()) == MGEMM_STATE);
+  REQUIRE(board.driver.launches().empty());
+  REQUIRE(board.driver.live().modules == 0);
+  board.driver.set_capture_status(stream, cuda::CaptureStatus::None);
+  gpu.gemm(product.problem, operands);
+  board.driver.set_capture_status(stream, cuda::CaptureStatus::Active);
+  gpu.gemm(product.problem, operands);
+  mgemm_launch launch = 0;
+  REQUIRE(mgemm_prepare(&launch, gpu.handle(), &product.problem, &operands) == MGEMM_OK);
+  REQUIRE(mgemm_launch_run(launch) == MGEMM_OK);
+  REQUIRE(mgemm_launch_destroy(launch) == MGEMM_OK);
+  REQUIRE(board.driver.launches().size() == 3);
+  board.driver.set_capture_status(stream, cuda::CaptureStatus::None);
+}
+
+// Catches a context that goes on after a kernel fault, or that cannot be destroyed then.
+TEST_CASE("a kernel fault makes the context lost, and only destroy works") {
+  Board board;
+  mgemm_context_options options = mamba_gemm::Context::options(MGEMM_DEVICE_CUDA);
+  options.cache_dir = "off";
+  mgemm_context context = 0;
+  REQUIRE(mgemm_context_create(&context, &options) == MGEMM_OK);
+  board.driver.poison(cuda::Result::IllegalAddress);
+  REQUIRE(mgemm_context_synchronize(context) == MGEMM_DEVICE_LOST);
+  REQUIRE(last_error_has("possibly not ours"));
+  REQUIRE(mgemm_last_driver_code() == 700);
+  REQUIRE(mgemm_context_synchronize(context) == MGEMM_DEVICE_LOST);
+  REQUIRE(last_error_has("the context was lost"));
+  REQUIRE(mgemm_context_destroy(context) == MGEMM_OK);
+}
+
+// Catches a kernel that spills being used, and one that is excluded taking its siblings with it.
+TEST_CASE("a kernel that spills is excluded and the next best serves") {
+  Board board;
+  const mgemm_problem problem = mamba_gemm::parse_problem("nn:f32:700x300x700");
+  const std::string first = [&] {
+    const mamba_gemm::Context gpu = Board::context();
+    return std::string(mamba_gemm::Plan(gpu, problem, 16).describe().kernel);
+  }();
+  board.driver.set_function_attribute(first, cuda::FunctionAttribute::LocalSizeBytes, 8);
+  mgemm_set_log(MGEMM_LOG_OFF, nullptr, nullptr);
+  // The context before was the last on its CUDA context, so modules are loaded anew.
+  const std::string second = [&] {
+    const mamba_gemm::Context gpu = Board::context();
+    return std::string(mamba_gemm::Plan(gpu, problem, 16).describe().kernel);
+  }();
+  REQUIRE(second != first);
+  REQUIRE_FALSE(second.empty());
+  for (const KernelRow& row : catalogue()) {
+    board.driver.set_function_attribute(std::string(row.symbol.view()), cuda::FunctionAttribute::LocalSizeBytes, 8);
+  }
+  const mamba_gemm::Context none = Board::context();
+  mgemm_plan plan = 0;
+  REQUIRE(mgemm_plan_create(&plan, none.handle(), &problem, 16) == MGEMM_EXCLUDED);
+  REQUIRE(last_error_has("spills 8 bytes a thread"));
+  mgemm_set_log(MGEMM_LOG_WARN, nullptr, nullptr);
+}
+
+// Catches a failed call that leaks, and a library that does not work after one.
+TEST_CASE("a failing driver call is an error with its name, and the next try works") {
+  Board board;
+  Random random(4);
+  const DeviceProduct product = make_device_product(random, mamba_gemm::parse_problem("nn:f32:20x30x40"), {});
+  const auto attempt = [&] {
+    const mamba_gemm::Context gpu = Board::context();
+    const DeviceMatrix a(gpu, product.a);
+    const DeviceMatrix b(gpu, product.b);
+    const DeviceMatrix out(gpu, product.out);
+    mamba_gemm::Launch(gpu, product.problem, mamba_gemm::operands(a.address(), b.address(), out.address())).run();
+    return out.download();
+  };
+  const auto expected = attempt();
+  for (const char* call : {"cuDevicePrimaryCtxRetain", "cuCtxGetId", "cuStreamCreate", "cuMemAlloc",
+                           "cuMemcpyHtoDAsync", "cuLaunchKernel", "cuMemcpyDtoHAsync", "cuStreamSynchronize"}) {
+    CAPTURE(call);
+    board.driver.fail_nth(call, 1, cuda::Result::Unknown);
+    std::string text;
+    try {
+      attempt();
+    } catch (const mamba_gemm::Error& error) {
+      text = error.what();
+      REQUIRE(error.status() == MGEMM_DRIVER);
+      REQUIRE(error.driver_code() == 999);
+    }
+    REQUIRE(text.find(call) != std::string::npos);
+    REQUIRE(board.driver.live().allocations == 0);
+    REQUIRE(board.driver.live().streams == 0);
+    REQUIRE(board.driver.live().primary_retains == 0);
+    REQUIRE(attempt() == expected);
+  }
+}
+
+// Catches contexts on a device other than the one asked for.
+TEST_CASE("contexts, devices and streams of others are refused by name") {
+  fake::Driver driver({fake::DeviceFacts{}, fake::DeviceFacts{}});
+  const fake::Nvrtc nvrtc;
+  mgemm_context_options options = mamba_gemm::Context::options(MGEMM_DEVICE_CUDA);
+  mgemm_context context = 0;
+  options.ordinal = 2;
+  REQUIRE(mgemm_context_create(&context, &options) == MGEMM_NO_DEVICE);
+  REQUIRE(last_error_has("options.ordinal is 2; there are 2 CUDA devices"));
+  options.ordinal = 0;
+  options.cu_context = reinterpret_cast<std::uint64_t>(driver.make_context(1));
+  REQUIRE(mgemm_context_create(&context, &options) == MGEMM_WRONG_CONTEXT);
+  REQUIRE(last_error_has("belongs to device 1, but options.ordinal is 0"));
+  options.ordinal = 1;
+  REQUIRE(mgemm_context_create(&context, &options) == MGEMM_OK);
+  REQUIRE(driver.live().primary_retains == 0);
+  mamba_gemm::Context other = mamba_gemm::Context::cuda(0);
+  REQUIRE(mgemm_context_set_stream(context, other.stream()) == MGEMM_WRONG_CONTEXT);
+  REQUIRE(mgemm_context_wait_stream(context, other.stream()) == MGEMM_WRONG_CONTEXT);
+  REQUIRE(mgemm_context_set_stream(context, 0) == MGEMM_OK);
+  REQUIRE(mgemm_context_destroy(context) == MGEMM_OK);
+}
+
+TEST_CASE("a device below sm_80 is refused by name") {
+  fake::DeviceFacts old;
+  old.name = "Old Board";
+  old.attributes[cuda::DeviceAttribute::ComputeCapabilityMajor] = 7;
+  old.attributes[cuda::DeviceAttribute::ComputeCapabilityMinor] = 5;
+  const fake::Driver driver({old});
+  mgemm_context_options options = mamba_gemm::Context::options(MGEMM_DEVICE_CUDA);
+  mgemm_context context = 0;
+  REQUIRE(mgemm_context_create(&context, &options) == MGEMM_UNSUPPORTED);
+  REQUIRE(last_error_has("Old Board) has compute capability 7.5"));
+}
