@@ -11,7 +11,8 @@ __device__ __forceinline__ unsigned shared_address(const void* pointer) {
 template <int BYTES>
 __device__ __forceinline__ void cp_async(unsigned destination, const void* source, int valid) {
   if constexpr (BYTES == 16) {
-    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(destination), "l"(source), "r"(valid) : "memory");
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(destination), "l"(source), "r"(valid)
+                 : "memory");
   } else {
     static_assert(BYTES == 4, "cp.async copies 4 or 16 bytes here");
     asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;" ::"r"(destination), "l"(source), "r"(valid) : "memory");

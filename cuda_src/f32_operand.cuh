@@ -4,13 +4,13 @@
 
 namespace mgemm_kernel {
 
-// An operand gives EXTENT rows (a) or columns (b) of a tile, STEPS reduction steps at a time. ALONG_REDUCTION says which
-// way it is contiguous in memory; shared memory keeps that order, so that no operand is ever transposed:
+// An operand gives EXTENT rows (a) or columns (b) of a tile, STEPS reduction steps at a time. ALONG_REDUCTION says
+// which way it is contiguous in memory; shared memory keeps that order, so that no operand is ever transposed:
 //   true:  [extent][step], rows padded by 4 words, so that 8 neighbouring rows read as 16-byte vectors without conflict
 //   false: [step][extent]
 // Each of LANES thread positions owns EXTENT / LANES rows: interleaved by LANES in the first case, in groups of four
-// neighbours in the second. VECTOR (2 or 4) is how many steps a thread reads at a time along the reduction: 4 needs fewer
-// instructions, 2 fewer registers.
+// neighbours in the second. VECTOR (2 or 4) is how many steps a thread reads at a time along the reduction: 4 needs
+// fewer instructions, 2 fewer registers.
 template <int EXTENT, int STEPS, int LANES, bool ALONG_REDUCTION, int ALIGN, int THREADS, int VECTOR>
 struct F32Operand {
   static constexpr int kOwned = EXTENT / LANES;
@@ -33,9 +33,9 @@ struct F32Operand {
   // A thread's view of the operand in global memory. Rows at or past `extent` and steps at or past the end are filled
   // with zeros that no stored result depends on.
   struct Source {
-    const float* next;   // this thread's first element of the stage to copy
+    const float* next;  // this thread's first element of the stage to copy
     long long leading;
-    int extent_left;     // rows from the tile's first, at most EXTENT
+    int extent_left;  // rows from the tile's first, at most EXTENT
 
     __device__ __forceinline__ Source(const float* global, long long lead, long long first, long long extent)
         : leading(lead) {

@@ -36,8 +36,7 @@ __device__ __forceinline__ float f32_epilogue(const F32Params& p, float v, long 
 }
 
 // ROW_LANES x COLUMN_LANES threads; rows and columns a thread are BM / ROW_LANES and BN / COLUMN_LANES.
-template <int OP, int BM, int BN, int BK, int STAGES, int ROW_LANES, int COLUMN_LANES, int ALIGN, int VECTOR,
-          int FOLD>
+template <int OP, int BM, int BN, int BK, int STAGES, int ROW_LANES, int COLUMN_LANES, int ALIGN, int VECTOR, int FOLD>
 struct F32Tile {
   static constexpr int kThreads = ROW_LANES * COLUMN_LANES;
   using A = F32Operand<BM, BK, ROW_LANES, OP != F32_TN, ALIGN, kThreads, VECTOR>;
@@ -170,9 +169,9 @@ struct F32Tile {
           if (vectors && column + 3 < p.columns) {
             float4* const target = reinterpret_cast<float4*>(out_row + column);
             const float4 old = p.beta != 0.0f ? *target : float4{};
-            const float4 v = {f32_epilogue(p, result(y), column, &old.x), f32_epilogue(p, result(y + 1), column + 1, &old.y),
-                              f32_epilogue(p, result(y + 2), column + 2, &old.z),
-                              f32_epilogue(p, result(y + 3), column + 3, &old.w)};
+            const float4 v = {
+                f32_epilogue(p, result(y), column, &old.x), f32_epilogue(p, result(y + 1), column + 1, &old.y),
+                f32_epilogue(p, result(y + 2), column + 2, &old.z), f32_epilogue(p, result(y + 3), column + 3, &old.w)};
             *target = v;
           } else {
 #pragma unroll

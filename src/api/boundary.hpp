@@ -60,7 +60,7 @@ T read_struct(const T* given, const char* name) {
       invalid("{}.struct_size is {} and byte {} is not zero; this release knows {} bytes", name, size, i, sizeof(T));
     }
   }
-  T known;
+  T known{};
   std::memcpy(&known, given, sizeof known);
   return known;
 }

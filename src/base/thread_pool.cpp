@@ -134,7 +134,7 @@ class ThreadPool {
     }
   }
 
-  ThreadPool* ancestor_;  // the parent process's pool, kept reachable so that leak checkers know it
+  [[maybe_unused]] ThreadPool* ancestor_;  // the parent process's pool, kept reachable so that leak checkers know it
   std::uint32_t generation_;
   std::mutex mutex_;
   std::condition_variable wake_;

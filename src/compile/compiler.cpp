@@ -156,6 +156,7 @@ Compiled compile(const NvrtcTable& nvrtc, const CompileRequest& request) {
 
   const std::vector<std::string> options = compile_options(request.target);
   std::vector<const char*> pointers;
+  pointers.reserve(options.size());
   for (const std::string& option : options) pointers.push_back(option.c_str());
   const Result result = nvrtc.nvrtcCompileProgram(program.handle(), static_cast<int>(pointers.size()), pointers.data());
 

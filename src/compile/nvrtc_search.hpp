@@ -11,7 +11,7 @@ namespace mgemm {
 struct NvrtcVersion {
   int major = 0;  // 0: unknown
   int minor = 0;
-  friend auto operator<=>(const NvrtcVersion&, const NvrtcVersion&) = default;
+  friend auto operator<=>(const NvrtcVersion&, const NvrtcVersion&) = default;  // NOLINT(modernize-use-nullptr)
 };
 
 std::string to_string(const NvrtcVersion& version);

@@ -11,6 +11,10 @@ class CudaDevice final : public Device {
  public:
   /// `context` nullptr is the primary one.
   CudaDevice(const DriverTable& driver, int ordinal, cuda::Context context);
+  CudaDevice(const CudaDevice&) = delete;
+  CudaDevice& operator=(const CudaDevice&) = delete;
+  CudaDevice(CudaDevice&&) = delete;
+  CudaDevice& operator=(CudaDevice&&) = delete;
   ~CudaDevice() override;
 
   const DeviceFacts& facts() const override { return facts_; }

@@ -20,10 +20,10 @@ struct Slices {
 
 /// The exact arithmetic of a problem. See docs/contracts.md.
 struct Contract {
-  const char* name;
-  int revision;
+  const char* name = nullptr;
+  int revision = 0;
   Slices slices;
-  Fold fold;
+  Fold fold = Fold::f32;
 };
 
 /// L = 64 * ceil(R / (64 S)). Slices that would be empty do not exist.

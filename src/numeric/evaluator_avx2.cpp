@@ -7,14 +7,14 @@ namespace mgemm {
 namespace {
 
 // 6 x 16: twelve accumulators, which hide the latency of two FMA units, two registers of b and one of a.
-constexpr int rows = 6;
-constexpr int columns = 16;
+constexpr std::int64_t rows = 6;
+constexpr std::int64_t columns = 16;
 
 void run(std::int64_t steps, const float* a, const float* b, float* tile) {
   __m256 low[rows];
   __m256 high[rows];
 #pragma GCC unroll 6
-  for (int i = 0; i < rows; ++i) {
+  for (std::int64_t i = 0; i < rows; ++i) {
     low[i] = _mm256_load_ps(tile + i * columns);
     high[i] = _mm256_load_ps(tile + i * columns + 8);
   }
@@ -22,14 +22,14 @@ void run(std::int64_t steps, const float* a, const float* b, float* tile) {
     const __m256 b_low = _mm256_load_ps(b);
     const __m256 b_high = _mm256_load_ps(b + 8);
 #pragma GCC unroll 6
-    for (int i = 0; i < rows; ++i) {
+    for (std::int64_t i = 0; i < rows; ++i) {
       const __m256 a_i = _mm256_broadcast_ss(a + i);
       low[i] = _mm256_fmadd_ps(a_i, b_low, low[i]);
       high[i] = _mm256_fmadd_ps(a_i, b_high, high[i]);
     }
   }
 #pragma GCC unroll 6
-  for (int i = 0; i < rows; ++i) {
+  for (std::int64_t i = 0; i < rows; ++i) {
     _mm256_store_ps(tile + i * columns, low[i]);
     _mm256_store_ps(tile + i * columns + 8, high[i]);
   }

@@ -7,14 +7,14 @@ namespace mgemm {
 namespace {
 
 // 12 x 32: twenty-four accumulators and two registers of b; a is broadcast straight from memory.
-constexpr int rows = 12;
-constexpr int columns = 32;
+constexpr std::int64_t rows = 12;
+constexpr std::int64_t columns = 32;
 
 void run(std::int64_t steps, const float* a, const float* b, float* tile) {
   __m512 low[rows];
   __m512 high[rows];
 #pragma GCC unroll 12
-  for (int i = 0; i < rows; ++i) {
+  for (std::int64_t i = 0; i < rows; ++i) {
     low[i] = _mm512_load_ps(tile + i * columns);
     high[i] = _mm512_load_ps(tile + i * columns + 16);
   }
@@ -22,14 +22,14 @@ void run(std::int64_t steps, const float* a, const float* b, float* tile) {
     const __m512 b_low = _mm512_load_ps(b);
     const __m512 b_high = _mm512_load_ps(b + 16);
 #pragma GCC unroll 12
-    for (int i = 0; i < rows; ++i) {
+    for (std::int64_t i = 0; i < rows; ++i) {
       const __m512 a_i = _mm512_set1_ps(a[i]);
       low[i] = _mm512_fmadd_ps(a_i, b_low, low[i]);
       high[i] = _mm512_fmadd_ps(a_i, b_high, high[i]);
     }
   }
 #pragma GCC unroll 12
-  for (int i = 0; i < rows; ++i) {
+  for (std::int64_t i = 0; i < rows; ++i) {
     _mm512_store_ps(tile + i * columns, low[i]);
     _mm512_store_ps(tile + i * columns + 16, high[i]);
   }

@@ -54,7 +54,7 @@ constexpr Strides strides_b(const Problem& p) { return p.op == Op::nt ? Strides{
 
 /// An operand: its name in messages and how it lies in memory.
 struct Operand {
-  const char* name;
+  const char* name = nullptr;
   Layout layout;
 };
 /// a, b and bias as the product reads them: with a reduction of length 0, a and b span nothing.

@@ -1,0 +1,149 @@
+#include "fake_cuda/fake_calls.hpp"
+#include "fake_cuda/fake_state.hpp"
+
+namespace mgemm::fake::calls {
+
+// ---- Modules and launches -------------------------------------------------------------------------------------------
+
+Result module_load(cuda::Module* module, const void* image, unsigned, cuda::JitOption*, void**) {
+  return context_call("cuModuleLoadDataEx", [&] {
+    const std::vector<Entry> entries = entries_in(static_cast<const char*>(image));
+    if (entries.empty()) return Result::InvalidImage;
+    auto made = std::make_unique<CUmod_st>();
+    made->context = current();
+    for (const Entry& entry : entries) {
+      auto function = std::make_unique<CUfunc_st>();
+      function->name = entry.name;
+      function->parameters = entry.parameters;
+      function->attributes = {{cuda::FunctionAttribute::NumRegs, 32},
+                              {cuda::FunctionAttribute::MaxThreadsPerBlock, 1024},
+                              {cuda::FunctionAttribute::MaxDynamicSharedSizeBytes, 49152}};
+      for (const auto& [attribute, value] : state->function_attributes[entry.name]) {
+        function->attributes[attribute] = value;
+      }
+      made->functions.push_back(std::move(function));
+    }
+    *module = made.get();
+    state->modules.emplace(made.get(), std::move(made));
+    return Result::Success;
+  });
+}
+
+Result module_unload(cuda::Module module) {
+  return context_call("cuModuleUnload",
+                      [&] { return state->modules.erase(module) == 1 ? Result::Success : Result::InvalidHandle; });
+}
+
+Result module_get_function(cuda::Function* function, cuda::Module module, const char* name) {
+  return context_call("cuModuleGetFunction", [&] {
+    const auto found = state->modules.find(module);
+    if (found == state->modules.end()) return Result::InvalidHandle;
+    for (const auto& known : found->second->functions) {
+      if (known->name != name) continue;
+      *function = known.get();
+      return Result::Success;
+    }
+    return Result::NotFound;
+  });
+}
+
+Result func_get_attribute(int* value, cuda::FunctionAttribute attribute, cuda::Function function) {
+  return context_call("cuFuncGetAttribute", [&] {
+    CUfunc_st* const known = function_of(function);
+    if (known == nullptr) return Result::InvalidHandle;
+    *value = known->attributes[attribute];
+    return Result::Success;
+  });
+}
+
+Result func_set_attribute(cuda::Function function, cuda::FunctionAttribute attribute, int value) {
+  return context_call("cuFuncSetAttribute", [&] {
+    CUfunc_st* const known = function_of(function);
+    if (known == nullptr) return Result::InvalidHandle;
+    const int optin = fact(current()->device, cuda::DeviceAttribute::MaxSharedMemoryPerBlockOptin);
+    const bool shared = attribute == cuda::FunctionAttribute::MaxDynamicSharedSizeBytes;
+    if (!shared && attribute != cuda::FunctionAttribute::PreferredSharedMemoryCarveout) return Result::InvalidValue;
+    if (shared && (value < 0 || value > optin - known->attributes[cuda::FunctionAttribute::SharedSizeBytes])) {
+      return Result::InvalidValue;
+    }
+    known->attributes[attribute] = value;
+    return Result::Success;
+  });
+}
+
+std::vector<std::byte> packed(const CUfunc_st& function, void** parameters) {
+  std::vector<std::byte> bytes;
+  for (std::size_t index = 0; index < function.parameters.size(); ++index) {
+    const Parameter& parameter = function.parameters[index];
+    bytes.resize((bytes.size() + parameter.alignment - 1) / parameter.alignment * parameter.alignment);
+    const auto* const from = static_cast<const std::byte*>(parameters[index]);
+    bytes.insert(bytes.end(), from, from + parameter.bytes);
+  }
+  return bytes;
+}
+
+std::vector<std::byte> from_extra(void** extra) {
+  const std::byte* from = nullptr;
+  std::size_t size = 0;
+  for (; reinterpret_cast<std::uintptr_t>(extra[0]) != cuda::launch_param_end; extra += 2) {
+    const auto key = reinterpret_cast<std::uintptr_t>(extra[0]);
+    if (key == cuda::launch_param_buffer_pointer) from = static_cast<const std::byte*>(extra[1]);
+    if (key == cuda::launch_param_buffer_size) size = *static_cast<const std::size_t*>(extra[1]);
+  }
+  return {from, from + size};
+}
+
+bool fits(const std::array<unsigned, 3>& grid, const std::array<unsigned, 3>& block) {
+  const auto zero = [](unsigned extent) { return extent == 0; };
+  if (std::ranges::any_of(grid, zero) || std::ranges::any_of(block, zero)) return false;
+  const cuda::Device device = current()->device;
+  const std::uint64_t threads = std::uint64_t{block[0]} * block[1] * block[2];
+  return grid[0] <= static_cast<unsigned>(fact(device, cuda::DeviceAttribute::MaxGridDimX)) &&
+         grid[1] <= static_cast<unsigned>(fact(device, cuda::DeviceAttribute::MaxGridDimY)) &&
+         grid[2] <= static_cast<unsigned>(fact(device, cuda::DeviceAttribute::MaxGridDimZ)) &&
+         threads <= static_cast<std::uint64_t>(fact(device, cuda::DeviceAttribute::MaxThreadsPerBlock));
+}
+
+Result launch_kernel(cuda::Function function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
+                     unsigned block_y, unsigned block_z, unsigned shared_bytes, cuda::Stream stream, void** parameters,
+                     void** extra) {
+  Launch launch;
+  std::function<void(const Launch&)> hook;
+  const Result result = context_call("cuLaunchKernel", [&] {
+    CUfunc_st* const known = function_of(function);
+    if (known == nullptr || !is_stream(stream)) return Result::InvalidHandle;
+    if (stream != nullptr && stream->context != current()) return Result::InvalidHandle;
+    launch = {known->name, {grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, shared_bytes, stream, current(), {}};
+    const int most_shared = known->attributes[cuda::FunctionAttribute::MaxDynamicSharedSizeBytes];
+    if (!fits(launch.grid, launch.block) || shared_bytes > static_cast<unsigned>(most_shared)) {
+      return Result::InvalidValue;
+    }
+    if ((parameters == nullptr) == (extra == nullptr) && !known->parameters.empty()) return Result::InvalidValue;
+    if (extra != nullptr) launch.arguments = from_extra(extra);
+    if (parameters != nullptr) launch.arguments = packed(*known, parameters);
+    state->launches.push_back(launch);
+    hook = state->hook;
+    return Result::Success;
+  });
+  if (result == Result::Success && hook) hook(launch);
+  return result;
+}
+
+Result occupancy(int* blocks, cuda::Function function, int threads, std::size_t shared_bytes) {
+  return context_call("cuOccupancyMaxActiveBlocksPerMultiprocessor", [&] {
+    if (function_of(function) == nullptr) return Result::InvalidHandle;
+    if (threads <= 0) return Result::InvalidValue;
+    const cuda::Device device = current()->device;
+    const int by_threads = fact(device, cuda::DeviceAttribute::MaxThreadsPerMultiprocessor) / threads;
+    const std::size_t reserved =
+        static_cast<std::size_t>(fact(device, cuda::DeviceAttribute::ReservedSharedMemoryPerBlock));
+    const std::size_t all =
+        static_cast<std::size_t>(fact(device, cuda::DeviceAttribute::MaxSharedMemoryPerMultiprocessor));
+    const int by_shared = static_cast<int>(all / std::max<std::size_t>(shared_bytes + reserved, 1));
+    const int most = fact(device, cuda::DeviceAttribute::MaxBlocksPerMultiprocessor);
+    *blocks = state->occupancy.value_or(std::min({by_threads, by_shared, most}));
+    return Result::Success;
+  });
+}
+
+}  // namespace mgemm::fake::calls
