@@ -64,6 +64,10 @@ SIGNATURES = {
     "mgemm_download": [c_uint64, c_void_p, c_uint64, c_int64],
     "mgemm_problem_init": [POINTER(Problem), c_size_t, c_int32],
     "mgemm_gemm": [c_uint64, POINTER(Problem), POINTER(Operands)],
+    "mgemm_prepare": [POINTER(c_uint64), c_uint64, POINTER(Problem), POINTER(Operands)],
+    "mgemm_launch_run_on": [c_uint64, c_uint64],
+    "mgemm_launch_describe_json": [c_uint64, c_char_p, c_size_t, POINTER(c_size_t)],
+    "mgemm_launch_destroy": [c_uint64],
 }
 
 
