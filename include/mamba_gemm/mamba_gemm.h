@@ -16,10 +16,15 @@
  * nothing. The library never aborts, never throws across this interface, never writes to stdout, and installs no signal
  * or exit handler.
  *
+ * Errors every function may give are not repeated below: MGEMM_INVALID_ARGUMENT for a NULL or wrong argument; for a
+ * handle MGEMM_BAD_HANDLE, MGEMM_FORKED, MGEMM_BUSY, and once the device has faulted MGEMM_DEVICE_LOST; where the
+ * driver is called MGEMM_DRIVER; MGEMM_OUT_OF_MEMORY.
+ *
  * Structures. Each options or result structure begins with `struct_size`, which the caller sets to sizeof. A size that
- * an older release had means that the missing fields have their defaults; a larger size is accepted if every byte past
- * what this release knows is zero; any other size is MGEMM_INVALID_ARGUMENT. Reserved fields must be zero. In results
- * the library writes what it knows, zeroes the rest up to `struct_size`, and leaves `struct_size` as it was.
+ * an older release had means that the missing fields have their defaults; a larger size is accepted, if the library
+ * reads the structure only with every byte past what this release knows zero; any other size is
+ * MGEMM_INVALID_ARGUMENT. Reserved fields must be zero. In results, and in the structures that init functions fill in,
+ * the library writes what it knows and zeroes the rest up to the size given.
  *
  * Handles. Contexts, plans and launches are 64-bit numbers, never pointers; 0 is no handle. A handle that was
  * destroyed, never existed or is of another kind is MGEMM_BAD_HANDLE, in any language, however often it is used.
@@ -198,7 +203,8 @@ typedef struct mgemm_device_info {
 } mgemm_device_info;
 
 /* The number of CUDA devices, 0 where no driver can be loaded (then no error). Loads the driver. Errors:
- * MGEMM_INVALID_ARGUMENT (count NULL), MGEMM_DRIVER (the driver is there and fails). Any thread; legal in capture. */
+ * MGEMM_INVALID_ARGUMENT (count NULL), MGEMM_DRIVER (the driver is there and fails), MGEMM_UNSUPPORTED (too old),
+ * MGEMM_FORKED. Any thread; legal in capture. */
 MGEMM_API mgemm_status mgemm_device_count(int32_t* count) MGEMM_NOEXCEPT;
 
 /* A JSON object about the process: library and source hash, evaluator instruction set and threads, driver, devices,
@@ -227,28 +233,29 @@ typedef struct mgemm_context_options {
   int32_t profile;       /* reference device only, default MGEMM_PROFILE_SM90 */
   uint64_t stream;       /* for MGEMM_STREAM_CALLER; must be 0 otherwise */
   const char* cache_dir; /* NULL: by the environment (see mgemm_cache_path); "off": no cache; else an absolute path */
-  int32_t threads;       /* host threads the evaluator may use for this context; 0: all this process may run on */
+  int32_t threads;       /* host threads the evaluator may use, at most 1024; 0: all this process may run on */
   int32_t reserved0;
   uint64_t reserved[4];
 } mgemm_context_options;
 
-/* Fills in the defaults for a device kind. `size` is sizeof(mgemm_context_options). Errors: MGEMM_INVALID_ARGUMENT. */
+/* Fills in the defaults for a device kind. `size` is sizeof(mgemm_context_options). Any thread; legal in capture. */
 MGEMM_API mgemm_status mgemm_context_options_init(mgemm_context_options* options, size_t size,
                                                   int32_t device_kind) MGEMM_NOEXCEPT;
 
 /* Makes a context: one device, one current stream, its plans and allocations. Compiles nothing. The caller owns the
  * handle and ends it with mgemm_context_destroy. Errors: MGEMM_INVALID_ARGUMENT, MGEMM_NO_DEVICE (text says whether
- * driver or device is missing), MGEMM_UNSUPPORTED (device below sm_80, driver too old), MGEMM_DRIVER. Any thread; not
- * in capture. */
+ * driver or device is missing), MGEMM_UNSUPPORTED (device below sm_80, driver too old), MGEMM_WRONG_CONTEXT
+ * (`cu_context` or `stream` is of another device), MGEMM_FORKED (the driver was initialised before a fork). Any thread;
+ * not in capture. */
 MGEMM_API mgemm_status mgemm_context_create(mgemm_context* context,
                                             const mgemm_context_options* options) MGEMM_NOEXCEPT;
 
 /* Waits for the context's own stream, frees what mgemm_alloc gave through it, and ends it. Its plans and launches stay
  * valid only for their destroy functions; every other call on them is MGEMM_BAD_HANDLE. Work the caller enqueued on
- * other streams must be complete. Errors: MGEMM_BAD_HANDLE, MGEMM_BUSY. */
+ * other streams must be complete. A lost context is destroyed all the same. Not in capture. */
 MGEMM_API mgemm_status mgemm_context_destroy(mgemm_context context) MGEMM_NOEXCEPT;
 
-/* What the context runs on. Errors: MGEMM_BAD_HANDLE, MGEMM_INVALID_ARGUMENT. Legal in capture. */
+/* What the context runs on. Legal in capture. */
 MGEMM_API mgemm_status mgemm_context_device_info(mgemm_context context, mgemm_device_info* info) MGEMM_NOEXCEPT;
 
 /* The current stream as a CUstream; 0 for the reference device. Legal in capture. */
@@ -256,35 +263,41 @@ MGEMM_API mgemm_status mgemm_context_stream(mgemm_context context, uint64_t* str
 
 /* Makes a stream of the caller's the current one. Plans and launches are not tied to a stream and stay valid. The
  * context's own stream, if it has one, is kept, and mgemm_context_stream's earlier answer may be set again. Errors:
- * MGEMM_WRONG_CONTEXT (a stream of another CUDA context), MGEMM_UNSUPPORTED (reference device, stream not 0). */
+ * MGEMM_WRONG_CONTEXT (a stream of another CUDA context), MGEMM_UNSUPPORTED (reference device, stream not 0). Legal in
+ * capture. */
 MGEMM_API mgemm_status mgemm_context_set_stream(mgemm_context context, uint64_t stream) MGEMM_NOEXCEPT;
 
 /* Orders the current stream after all work enqueued so far on `stream`, without blocking the host. A no-op on the
- * reference device (stream must be 0). Legal in capture if both streams belong to it. */
+ * reference device (stream must be 0). Errors: MGEMM_WRONG_CONTEXT, MGEMM_UNSUPPORTED as for mgemm_context_set_stream.
+ * Legal in capture if both streams belong to it. */
 MGEMM_API mgemm_status mgemm_context_wait_stream(mgemm_context context, uint64_t stream) MGEMM_NOEXCEPT;
 
-/* Blocks until all work on the current stream is complete, and reports a fault of it. Not in capture. */
+/* Blocks until all work on the current stream is complete, and reports a fault of it. Errors: MGEMM_STATE in capture.
+ */
 MGEMM_API mgemm_status mgemm_context_synchronize(mgemm_context context) MGEMM_NOEXCEPT;
 
 /* ---- Memory -------------------------------------------------------------------------------------------------------
  * A convenience for callers without an allocator of their own. Addresses are device addresses on a CUDA context and
  * host addresses on a reference context. Memory from mgemm_alloc is known to the context: launches bound to it are
  * checked to stay inside it and are refused (MGEMM_STALE) once it has been freed. Memory from elsewhere may be used
- * just as well and is the caller's responsibility. */
+ * just as well: when a launch is bound, and by mgemm_launch_validate, it is checked to be known to the driver and to
+ * lie on the context's device, or to be managed or pinned; from then on it is the caller's responsibility. */
 
-/* `bytes` >= 1; the address is aligned to 256. The content is undefined. Errors: MGEMM_INVALID_ARGUMENT,
- * MGEMM_OUT_OF_MEMORY. Not in capture. */
+/* `bytes` >= 1; the address is aligned to 256. The content is undefined. The memory belongs to the context and is freed
+ * with it at the latest. Errors: MGEMM_OUT_OF_MEMORY, MGEMM_STATE in capture. */
 MGEMM_API mgemm_status mgemm_alloc(mgemm_context context, int64_t bytes, uint64_t* address) MGEMM_NOEXCEPT;
 
 /* Frees an address that mgemm_alloc of the same context returned, after waiting for the current stream; 0 is MGEMM_OK.
- * Errors: MGEMM_INVALID_ARGUMENT if it is not such an address. Not in capture. */
+ * Errors: MGEMM_INVALID_ARGUMENT if it is not such an address, MGEMM_STATE in capture. */
 MGEMM_API mgemm_status mgemm_free(mgemm_context context, uint64_t address) MGEMM_NOEXCEPT;
 
-/* Copies host bytes to the device, ordered on the current stream, complete on return. Not in capture. */
+/* Copies host bytes to the device, ordered on the current stream, complete on return. The device range is checked
+ * if it is memory from mgemm_alloc. Errors: MGEMM_STATE in capture. */
 MGEMM_API mgemm_status mgemm_upload(mgemm_context context, uint64_t destination, const void* source,
                                     int64_t bytes) MGEMM_NOEXCEPT;
 
-/* Copies device bytes to the host, ordered on the current stream, complete on return. Not in capture. */
+/* Copies device bytes to the host, ordered on the current stream, complete on return. The device range is checked
+ * if it is memory from mgemm_alloc. Errors: MGEMM_STATE in capture. */
 MGEMM_API mgemm_status mgemm_download(mgemm_context context, void* destination, uint64_t source,
                                       int64_t bytes) MGEMM_NOEXCEPT;
 
@@ -295,19 +308,20 @@ enum { MGEMM_TYPE_F32 = 1 };
 
 typedef struct mgemm_problem {
   size_t struct_size;
-  int32_t op;              /* MGEMM_OP_* */
-  int32_t in_type;         /* MGEMM_TYPE_* of a and b */
-  int32_t out_type;        /* MGEMM_TYPE_* of out */
-  int32_t bias;            /* 1: add a bias row (NN only; always f32, length N); 0: none */
-  int64_t m, k, n;         /* each in 0 .. 2^31 - 1 */
-  int64_t lda, ldb, ldout; /* leading dimensions in elements, at least the row length of the table above; 0 means
-                              contiguous. An output leading dimension beyond the row length leaves the gap untouched. */
-  float alpha, beta;       /* any bits, NaN and infinities included */
+  int32_t op;       /* MGEMM_OP_* */
+  int32_t in_type;  /* MGEMM_TYPE_* of a and b */
+  int32_t out_type; /* MGEMM_TYPE_* of out */
+  int32_t bias;     /* 1: add a bias row (NN only; always f32, length N); 0: none */
+  int64_t m, k, n;  /* each in 0 .. 2^31 - 1 */
+  int64_t lda, ldb,
+      ldout;         /* leading dimensions in elements, at least the row length of the table above; 0 means
+                        contiguous; at most 2^48. An output leading dimension beyond the row length leaves the gap untouched. */
+  float alpha, beta; /* any bits, NaN and infinities included */
   uint64_t reserved[4];
 } mgemm_problem;
 
 /* Zeroes the problem and sets struct_size, op, f32 types, alpha 1 and the op's default beta. `size` is
- * sizeof(mgemm_problem). Errors: MGEMM_INVALID_ARGUMENT. Any thread. */
+ * sizeof(mgemm_problem). Any thread; legal in capture. */
 MGEMM_API mgemm_status mgemm_problem_init(mgemm_problem* problem, size_t size, int32_t op) MGEMM_NOEXCEPT;
 
 /* The problem string, the name of a problem in logs, tests and on the command line: op, type, MxKxN, then what differs
@@ -338,15 +352,15 @@ typedef struct mgemm_operands {
 typedef uint64_t mgemm_plan;
 typedef uint64_t mgemm_launch;
 
-/* Makes a plan. `alignment` is what the caller promises of the addresses of a and b and, where they have several rows,
- * of their leading dimensions in bytes: a power of two from 4 to 256, or 0 for no more than the element size. It
- * selects among kernels with the same bits. May compile (seconds, cold) and load code. Errors: MGEMM_INVALID_ARGUMENT,
+/* Makes a plan. `alignment` is what the caller promises of the addresses of a and b and of their leading dimensions in
+ * bytes: a power of two from 4 to 256, or 0 for no more than the element size; above 16 it counts as 16. It selects
+ * among kernels with the same bits. May compile (seconds, cold) and load code. Errors: MGEMM_INVALID_ARGUMENT,
  * MGEMM_UNSUPPORTED, MGEMM_EXCLUDED, MGEMM_NO_COMPILER, MGEMM_COMPILE, MGEMM_DRIVER, MGEMM_OUT_OF_MEMORY. Not in
  * capture. */
 MGEMM_API mgemm_status mgemm_plan_create(mgemm_plan* plan, mgemm_context context, const mgemm_problem* problem,
                                          int32_t alignment) MGEMM_NOEXCEPT;
 
-/* Ends a plan. Launches made from it keep working. */
+/* Ends a plan. Launches made from it keep working. Legal in capture. */
 MGEMM_API mgemm_status mgemm_plan_destroy(mgemm_plan plan) MGEMM_NOEXCEPT;
 
 /* Binds operands to a plan. Checks alignment, address ranges, ranges of memory from mgemm_alloc, and that no output
@@ -363,6 +377,7 @@ MGEMM_API mgemm_status mgemm_prepare(mgemm_launch* launch, mgemm_context context
  * capture. */
 MGEMM_API mgemm_status mgemm_launch_bind(mgemm_launch launch, const mgemm_operands* operands) MGEMM_NOEXCEPT;
 
+/* Ends a launch. What it has enqueued is not affected. Legal in capture. */
 MGEMM_API mgemm_status mgemm_launch_destroy(mgemm_launch launch) MGEMM_NOEXCEPT;
 
 /* Enqueues the product on the context's current stream and returns; on the reference device it is complete on return. A
@@ -370,7 +385,8 @@ MGEMM_API mgemm_status mgemm_launch_destroy(mgemm_launch launch) MGEMM_NOEXCEPT;
  */
 MGEMM_API mgemm_status mgemm_launch_run(mgemm_launch launch) MGEMM_NOEXCEPT;
 
-/* The same on a stream of the caller's, which must belong to the context's CUDA context. Legal in capture. */
+/* The same on a stream of the caller's, which must belong to the context's CUDA context. Errors: MGEMM_STALE,
+ * MGEMM_WRONG_CONTEXT, MGEMM_UNSUPPORTED (reference device, stream not 0). Legal in capture. */
 MGEMM_API mgemm_status mgemm_launch_run_on(mgemm_launch launch, uint64_t stream) MGEMM_NOEXCEPT;
 
 /* Checks without running that the launch would still do what it was bound to do: its context is alive, memory from
@@ -413,11 +429,11 @@ typedef struct mgemm_description {
   uint64_t reserved[4];
 } mgemm_description;
 
-/* What a plan or launch is. Errors: MGEMM_BAD_HANDLE, MGEMM_INVALID_ARGUMENT. Legal in capture. */
+/* What a plan or launch is. Legal in capture. */
 MGEMM_API mgemm_status mgemm_plan_describe(mgemm_plan plan, mgemm_description* description) MGEMM_NOEXCEPT;
 MGEMM_API mgemm_status mgemm_launch_describe(mgemm_launch launch, mgemm_description* description) MGEMM_NOEXCEPT;
 
-/* The same and more as a JSON object, by the string rule. */
+/* The same and more as a JSON object, by the string rule. Legal in capture. */
 MGEMM_API mgemm_status mgemm_plan_describe_json(mgemm_plan plan, char* buffer, size_t capacity,
                                                 size_t* needed) MGEMM_NOEXCEPT;
 MGEMM_API mgemm_status mgemm_launch_describe_json(mgemm_launch launch, char* buffer, size_t capacity,
@@ -446,20 +462,21 @@ MGEMM_API mgemm_status mgemm_evaluate(int32_t profile, const mgemm_problem* prob
  * yet. Any thread. */
 MGEMM_API mgemm_status mgemm_cache_path(char* buffer, size_t capacity, size_t* needed) MGEMM_NOEXCEPT;
 
+/* clang-format off */
 /*
  * ---- Thread rules, function by function -----------------------------------------------------------------------------
  *
- * version_*, source_hash, build_info, status_*, problem_*        any thread, no shared state
- * last_error, last_error_copy, last_driver_code                  of the calling thread
- * set_log, device_count, environment_json, cache_path, evaluate  any thread; internally synchronised
- * context_options_init, context_create                           any thread
- * context_*, alloc, free, upload, download, plan_*, launch_*,    one thread at a time per context, MGEMM_BUSY
- * otherwise; prepare, gemm                                                  not bound to the thread that made the
- * context
+ * version_*, source_hash, build_info, status_*, problem_*         any thread, no shared state
+ * last_error, last_error_copy, last_driver_code                   of the calling thread
+ * set_log, device_count, environment_json, cache_path, evaluate   any thread; internally synchronised
+ * context_options_init, context_create                            any thread
+ * context_* (all others), alloc, free, upload, download,          one thread at a time for each context (MGEMM_BUSY
+ * plan_*, launch_*, prepare, gemm                                 otherwise), not bound to the one that made it
  *
  * Process-wide state: the driver and NVRTC function tables, compiled modules by CUDA context, the handle table, the log
  * settings, the evaluator's thread pool. All of it is thread-safe, and none of it is torn down at exit.
  */
+/* clang-format on */
 
 #ifdef __cplusplus
 }

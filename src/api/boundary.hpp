@@ -7,12 +7,15 @@
 #include "base/error.hpp"
 #include "base/last_error.hpp"
 #include "launch/launch.hpp"
+#include "numeric/float_environment.hpp"
 
 namespace mgemm {
 
 /// Runs `body` and turns whatever it throws into a status and the thread's last error.
 template <typename Body>
 mgemm_status guarded(Body&& body) noexcept {
+  // The caller's rounding mode, flushing and traps must not reach a comparison or a conversion of ours either.
+  const FloatEnvironment environment;
   try {
     body();
     return MGEMM_OK;
@@ -63,6 +66,18 @@ T read_struct(const T* given, const char* name) {
   T known{};
   std::memcpy(&known, given, sizeof known);
   return known;
+}
+
+/// The `size` argument of an init function, by the same rule: what is unknown is zeroed.
+template <typename T>
+void write_initial(T* target, const char* name, size_t size, T value) {
+  require_not_null(target, name);
+  if (size < sizeof(T) || size > largest_struct) {
+    invalid("size is {}; it must be sizeof *{}, which is {} here and may be more later", size, name, sizeof(T));
+  }
+  value.struct_size = size;
+  std::memset(target, 0, size);
+  std::memcpy(target, &value, sizeof value);
 }
 
 template <size_t count>

@@ -29,16 +29,14 @@ using namespace mgemm;
 
 mgemm_status mgemm_context_options_init(mgemm_context_options* options, size_t size, int32_t device_kind) noexcept {
   return guarded([&] {
-    require_not_null(options, "options");
-    if (size != sizeof *options) invalid("size is {}; it must be {}, sizeof options", size, sizeof *options);
     if (device_kind != MGEMM_DEVICE_CUDA && device_kind != MGEMM_DEVICE_REFERENCE) {
       invalid("device_kind is {}; it must be MGEMM_DEVICE_CUDA (1) or MGEMM_DEVICE_REFERENCE (2)", device_kind);
     }
-    *options = {};
-    options->struct_size = size;
-    options->device_kind = device_kind;
-    options->stream_kind = MGEMM_STREAM_OWN;
-    options->profile = MGEMM_PROFILE_SM90;
+    mgemm_context_options made{};
+    made.device_kind = device_kind;
+    made.stream_kind = MGEMM_STREAM_OWN;
+    made.profile = MGEMM_PROFILE_SM90;
+    write_initial(options, "options", size, made);
   });
 }
 
@@ -55,10 +53,15 @@ mgemm_status mgemm_context_create(mgemm_context* context, const mgemm_context_op
 mgemm_status mgemm_context_destroy(mgemm_context context) noexcept {
   if (context == 0) return MGEMM_OK;
   return guarded([&] {
-    if (const auto inherited = contexts().remove_if_forked(context)) {
-      if (inherited->cuda != nullptr) inherited->cuda->abandon();
-      return;
-    }
+    // In a forked child only host memory is freed.
+    const auto abandon = [](Context& inherited) {
+      if (inherited.cuda != nullptr) {
+        inherited.cuda->abandon();
+      } else {
+        close(inherited);
+      }
+    };
+    if (contexts().remove_if_forked(context, abandon)) return;
     const auto object = contexts().remove(contexts().lock(context));
     close(*object);
   });

@@ -14,12 +14,16 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+/// A driver that is missing has no devices; one that is there and fails is an error.
 int device_count() {
-  const DriverTable* const table = find_driver();
-  if (table == nullptr) return 0;
-  int count = 0;
-  check(table->cuDeviceGetCount(&count), "cuDeviceGetCount");
-  return count;
+  try {
+    int count = 0;
+    check(driver().cuDeviceGetCount(&count), "cuDeviceGetCount");
+    return count;
+  } catch (const Error& error) {
+    if (error.status() == MGEMM_NO_DEVICE) return 0;
+    throw;
+  }
 }
 
 std::string cuda_version_text(int version) { return fmt::format("{}.{}", version / 1000, version % 1000 / 10); }
@@ -37,7 +41,7 @@ Json driver_json() {
 
 Json devices_json() {
   auto devices = Json::array();
-  const int count = device_count();
+  const int count = find_driver() == nullptr ? 0 : device_count();
   for (int ordinal = 0; ordinal < count; ++ordinal) {
     const DeviceFacts facts = read_facts(driver(), ordinal);
     devices.push_back({{"ordinal", ordinal},

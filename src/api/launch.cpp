@@ -10,7 +10,7 @@ mgemm_status mgemm_launch_bind(mgemm_launch launch, const mgemm_operands* operan
 mgemm_status mgemm_launch_destroy(mgemm_launch launch) noexcept {
   if (launch == 0) return MGEMM_OK;
   return guarded([&] {
-    if (launches().remove_if_forked(launch) != nullptr) return;
+    if (launches().remove_if_forked(launch, [](const Launch&) {})) return;
     launches().remove(launches().lock(launch));
   });
 }
@@ -25,7 +25,8 @@ mgemm_status mgemm_launch_run(mgemm_launch launch) noexcept {
 mgemm_status mgemm_launch_run_on(mgemm_launch launch, uint64_t stream) noexcept {
   return launch_call(launch, [&](Context& c, Launch& object) {
     check_fresh(c, object);
-    c.device->check_stream(stream);
+    if (stream != c.checked_stream) c.device->check_stream(stream);
+    c.checked_stream = stream;
     c.device->enqueue(object.work, stream);
   });
 }

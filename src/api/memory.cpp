@@ -4,12 +4,13 @@ using namespace mgemm;
 
 namespace {
 
-void check_transfer(std::uint64_t device, const void* host, const char* device_name, const char* host_name,
-                    std::int64_t bytes) {
+void check_transfer(const Context& context, std::uint64_t device, const void* host, const char* device_name,
+                    const char* host_name, std::int64_t bytes) {
   if (bytes < 0) invalid("bytes is {}; it must be 0 or more", bytes);
   if (bytes == 0) return;
   if (device == 0) invalid("{} is 0", device_name);
   require_not_null(host, host_name);
+  static_cast<void>(context.memory.inside(device_name, device, bytes));
 }
 
 }  // namespace
@@ -43,7 +44,7 @@ mgemm_status mgemm_free(mgemm_context context, uint64_t address) noexcept {
 
 mgemm_status mgemm_upload(mgemm_context context, uint64_t destination, const void* source, int64_t bytes) noexcept {
   return context_call(context, [&](Context& c) {
-    check_transfer(destination, source, "destination", "source", bytes);
+    check_transfer(c, destination, source, "destination", "source", bytes);
     require_no_capture(c, "uploading");
     if (bytes != 0) c.device->upload(destination, source, bytes, c.stream);
   });
@@ -51,7 +52,7 @@ mgemm_status mgemm_upload(mgemm_context context, uint64_t destination, const voi
 
 mgemm_status mgemm_download(mgemm_context context, void* destination, uint64_t source, int64_t bytes) noexcept {
   return context_call(context, [&](Context& c) {
-    check_transfer(source, destination, "source", "destination", bytes);
+    check_transfer(c, source, destination, "source", "destination", bytes);
     require_no_capture(c, "downloading");
     if (bytes != 0) c.device->download(destination, source, bytes, c.stream);
   });

@@ -54,7 +54,7 @@ mgemm_status mgemm_plan_create(mgemm_plan* plan, mgemm_context context, const mg
 mgemm_status mgemm_plan_destroy(mgemm_plan plan) noexcept {
   if (plan == 0) return MGEMM_OK;
   return guarded([&] {
-    if (plans().remove_if_forked(plan) != nullptr) return;
+    if (plans().remove_if_forked(plan, [](const PlanObject&) {})) return;
     plans().remove(plans().lock(plan));
   });
 }

@@ -4,27 +4,16 @@
 
 using namespace mgemm;
 
-namespace {
-
-void check_problem_size(const mgemm_problem* problem, size_t size) {
-  require_not_null(problem, "problem");
-  if (size != sizeof *problem) invalid("size is {}; it must be {}, sizeof problem", size, sizeof *problem);
-}
-
-}  // namespace
-
 mgemm_status mgemm_problem_init(mgemm_problem* problem, size_t size, int32_t op) noexcept {
   return guarded([&] {
-    check_problem_size(problem, size);
     mgemm_problem made{};
     made.op = op;
     made.in_type = MGEMM_TYPE_F32;
     made.out_type = MGEMM_TYPE_F32;
     made.alpha = 1.0F;
     check_problem(made);  // the op
-    made.beta = op == MGEMM_OP_TN ? 1.0F : 0.0F;
-    made.struct_size = size;
-    *problem = made;
+    made.beta = default_beta(static_cast<Op>(op));
+    write_initial(problem, "problem", size, made);
   });
 }
 
@@ -36,9 +25,8 @@ mgemm_status mgemm_problem_to_string(const mgemm_problem* problem, char* buffer,
 
 mgemm_status mgemm_problem_from_string(mgemm_problem* problem, size_t size, const char* text) noexcept {
   return guarded([&] {
-    check_problem_size(problem, size);
     require_not_null(text, "text");
-    *problem = to_c(problem_from_string(text));
+    write_initial(problem, "problem", size, to_c(problem_from_string(text)));
   });
 }
 

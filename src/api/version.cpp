@@ -1,4 +1,5 @@
 #include "api/boundary.hpp"
+#include "base/lazy.hpp"
 #include "compile/artifact.hpp"
 
 namespace {
@@ -9,14 +10,17 @@ std::string version_text() {
 
 /// Text that is made once and lives as long as the process.
 template <typename Make>
-const char* kept(Make make) noexcept {
+const char* kept(mgemm::Lazy<std::string>& text, Make make) noexcept {
   try {
-    static const auto* const text = new std::string(make());
-    return text->c_str();
+    return text.get(make).c_str();
   } catch (...) {
     return "";
   }
 }
+
+constinit mgemm::Lazy<std::string> version;
+constinit mgemm::Lazy<std::string> source_hash;
+constinit mgemm::Lazy<std::string> build_info;
 
 }  // namespace
 
@@ -25,15 +29,15 @@ uint32_t mgemm_version_number(void) noexcept {
 }
 
 const char* mgemm_version_string(void) noexcept {
-  return kept([] { return version_text(); });
+  return kept(version, [] { return version_text(); });
 }
 
 const char* mgemm_source_hash(void) noexcept {
-  return kept([] { return mgemm::to_hex(mgemm::embedded_digest()); });
+  return kept(source_hash, [] { return mgemm::to_hex(mgemm::embedded_digest()); });
 }
 
 const char* mgemm_build_info(void) noexcept {
-  return kept([] {
+  return kept(build_info, [] {
     const std::string_view sanitizers = MGEMM_SANITIZERS;
     return fmt::format("mamba_gemm {}, {} {}, {}{}{}", version_text(),
 #if defined(__clang__)

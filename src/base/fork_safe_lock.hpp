@@ -11,6 +11,8 @@ namespace mgemm {
 /// counts as free, because the thread that held it does not exist in this process. Works with std::lock_guard.
 class ForkSafeLock {
  public:
+  constexpr ForkSafeLock() noexcept = default;
+
   void lock() noexcept {
     const std::uint64_t mine = (std::uint64_t{fork_generation()} << 1U) | 1U;
     constexpr int spins_before_yield = 64;

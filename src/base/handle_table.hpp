@@ -25,19 +25,22 @@ constexpr const char* name_of(HandleKind kind) {
 [[noreturn]] void fail_busy(HandleKind kind, std::uint64_t handle);
 
 /// Objects by handle. A slot is never freed, only used again under a new generation, so looking a handle up needs no
-/// lock and a stale one is always recognised. Each slot admits one thread at a time.
+/// lock and a stale one is always recognised. Each slot admits one thread at a time: handle and "in use" are one atomic
+/// word, so that a thread with a stale handle never stands in the way of the slot's new owner.
 template <typename T, HandleKind kind>
 class HandleTable {
   struct Slot {
-    std::atomic<std::uint64_t> handle{0};
-    std::atomic<bool> busy{false};
+    std::atomic<std::uint64_t> word{0};  // the handle, with in_use while a thread has it; 0 if the slot is free
     std::atomic<std::uint32_t> fork{0};
     std::uint32_t generation = 0;  // of the latest handle; guarded by the table's lock
     std::uint32_t next_free = 0;   // guarded by the table's lock
-    T* object = nullptr;           // guarded by `busy`
+    T* object = nullptr;           // guarded by in_use
   };
+  static constexpr std::uint64_t in_use = std::uint64_t{1} << 63U;
 
  public:
+  constexpr HandleTable() noexcept = default;
+
   /// The sole right to use an object, until it goes out of scope.
   class Guard {
    public:
@@ -46,7 +49,7 @@ class HandleTable {
     Guard& operator=(const Guard&) = delete;
     Guard& operator=(Guard&&) = delete;
     ~Guard() {
-      if (slot_ != nullptr) slot_->busy.store(false, std::memory_order_release);
+      if (slot_ != nullptr) slot_->word.fetch_and(~in_use, std::memory_order_release);
     }
     T* operator->() const { return slot_->object; }
     T& operator*() const { return *slot_->object; }
@@ -66,31 +69,46 @@ class HandleTable {
         (static_cast<std::uint64_t>(kind) << 56U) | (std::uint64_t{slot.generation} << 24U) | index;
     slot.object = object.release();
     slot.fork.store(fork_generation(), std::memory_order_relaxed);
-    slot.handle.store(handle, std::memory_order_release);
+    slot.word.store(handle, std::memory_order_release);
     return handle;
   }
 
   Guard lock(std::uint64_t handle) {
     Slot* const slot = find(handle);
     if (slot->fork.load(std::memory_order_relaxed) != fork_generation()) fail_forked(kind, handle);
-    if (slot->busy.exchange(true, std::memory_order_acquire)) {
-      if (slot->handle.load(std::memory_order_acquire) != handle) fail_bad_handle(kind, handle);
-      fail_busy(kind, handle);
+    std::uint64_t seen = handle;
+    if (!slot->word.compare_exchange_strong(seen, handle | in_use, std::memory_order_acquire)) {
+      if (seen == (handle | in_use)) fail_busy(kind, handle);
+      fail_bad_handle(kind, handle);
     }
-    Guard guard(slot);
-    if (slot->handle.load(std::memory_order_acquire) != handle) fail_bad_handle(kind, handle);
-    return guard;
+    return Guard(slot);
   }
 
-  /// Ends a handle; the object is the caller's to destroy, after the guard is gone.
-  std::unique_ptr<T> remove(Guard guard) { return end(guard.slot_); }
+  /// Ends a handle; the object is the caller's to destroy.
+  std::unique_ptr<T> remove(Guard guard) {
+    Slot* const slot = std::exchange(guard.slot_, nullptr);
+    std::unique_ptr<T> object(std::exchange(slot->object, nullptr));
+    const std::uint64_t word = slot->word.exchange(0, std::memory_order_release);
+    give_back(slot, word);
+    return object;
+  }
 
-  /// Ends a handle of a parent process without its cooperation, or returns nothing if it is not one.
-  std::unique_ptr<T> remove_if_forked(std::uint64_t handle) {
+  /// Ends a handle of a parent process, and says whether it was one. Its object is given to `destroy`, unless a thread
+  /// of the parent was in the middle of using it at the fork: then it is half changed, and left alone.
+  template <typename Destroy>
+  bool remove_if_forked(std::uint64_t handle, Destroy destroy) {
     Slot* const slot = find(handle);
-    if (slot->fork.load(std::memory_order_relaxed) == fork_generation()) return nullptr;
-    slot->busy.store(false, std::memory_order_relaxed);  // whoever held it is not in this process
-    return end(slot);
+    if (slot->fork.load(std::memory_order_relaxed) == fork_generation()) return false;
+    std::uint64_t seen = handle;
+    if (!slot->word.compare_exchange_strong(seen, 0, std::memory_order_acquire)) {
+      const bool was_in_use =
+          seen == (handle | in_use) && slot->word.compare_exchange_strong(seen, 0, std::memory_order_acquire);
+      if (!was_in_use) fail_bad_handle(kind, handle);
+      slot->object = nullptr;
+    }
+    if (const std::unique_ptr<T> object{std::exchange(slot->object, nullptr)}) destroy(*object);
+    give_back(slot, handle);
+    return true;
   }
 
  private:
@@ -104,19 +122,17 @@ class HandleTable {
 
   Slot* find(std::uint64_t handle) const {
     Slot* const slot = handle >> 56U == static_cast<std::uint64_t>(kind) ? slot_at(handle & 0xffffffU) : nullptr;
-    if (slot == nullptr || slot->handle.load(std::memory_order_acquire) != handle) fail_bad_handle(kind, handle);
+    if (slot == nullptr || (slot->word.load(std::memory_order_acquire) & ~in_use) != handle) {
+      fail_bad_handle(kind, handle);
+    }
     return slot;
   }
 
-  std::unique_ptr<T> end(Slot* slot) {
-    std::unique_ptr<T> object(slot->object);
-    const std::uint32_t index = slot->handle.load(std::memory_order_relaxed) & 0xffffffU;
-    slot->object = nullptr;
-    slot->handle.store(0, std::memory_order_release);
+  /// The slot is out of use and nobody's.
+  void give_back(Slot* slot, std::uint64_t handle) {
     const std::lock_guard lock(lock_);
     slot->next_free = first_free_;
-    first_free_ = index + 1;
-    return object;
+    first_free_ = static_cast<std::uint32_t>(handle & 0xffffffU) + 1;
   }
 
   /// The lock is held. Free slots are linked by index + 1; 0 is the end.

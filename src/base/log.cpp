@@ -1,16 +1,20 @@
 #include "base/log.hpp"
 
 #include <array>
+#include <atomic>
 #include <cstdlib>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include <spdlog/logger.h>
 #include <spdlog/sinks/ansicolor_sink.h>
 
 #include "base/fork_safe_lock.hpp"
+#include "base/lazy.hpp"
 
 namespace mgemm {
 namespace {
@@ -39,6 +43,8 @@ struct LogState {
   Sink sink;
   ForkSafeLock stderr_lock;  // guards stderr_logger, whose own locks would not survive a fork
   std::atomic<int> level{MGEMM_LOG_WARN};
+  std::string unknown_level;  // what MAMBA_GEMM_LOG says if it is not a level
+  std::atomic<bool> has_complained{false};
   // Our own logger object: spdlog's registry has static destructors and belongs to the host program.
   spdlog::logger stderr_logger{"mamba-gemm", std::make_shared<spdlog::sinks::ansicolor_stderr_sink_st>()};
 
@@ -54,13 +60,23 @@ struct LogState {
         return;
       }
     }
-    stderr_logger.warn("MAMBA_GEMM_LOG is '{}'; valid are off, error, warn, info, dispatch. Using warn.", text);
+    // Not written here: this may be one of two states made at once, and stderr may block.
+    unknown_level = text;
   }
 };
 
+struct Message {
+  int level = 0;
+  std::string line;
+};
+
+/// Where this thread's messages wait; nullptr if they do not.
+thread_local std::vector<Message>* deferred = nullptr;
+
+constinit Lazy<LogState> lazy_state;
+
 LogState& state() {
-  static auto* const instance = new LogState;  // never destroyed: threads may log until the process ends
-  return *instance;
+  return lazy_state.get([] { return LogState(); });
 }
 
 }  // namespace
@@ -75,7 +91,16 @@ bool log_enabled(int level) noexcept {
 
 void log_line(int level, const std::string& line) noexcept {
   try {
+    if (deferred != nullptr) {
+      deferred->push_back({level, line});
+      return;
+    }
     LogState& log = state();
+    if (!log.unknown_level.empty() && !log.has_complained.exchange(true)) {
+      log_line(MGEMM_LOG_WARN,
+               fmt::format("MAMBA_GEMM_LOG is '{}'; valid are off, error, warn, info, dispatch; using warn",
+                           log.unknown_level));
+    }
     Sink sink;
     {
       const std::lock_guard lock(log.lock);
@@ -92,7 +117,18 @@ void log_line(int level, const std::string& line) noexcept {
   }
 }
 
-void set_log(int level, mgemm_log_fn fn, void* user) noexcept {
+LogDeferral::LogDeferral() noexcept : outermost_(deferred == nullptr) {
+  if (outermost_) deferred = new (std::nothrow) std::vector<Message>;
+}
+
+LogDeferral::~LogDeferral() {
+  if (!outermost_) return;
+  const std::unique_ptr<std::vector<Message>> messages(std::exchange(deferred, nullptr));
+  if (messages == nullptr) return;
+  for (const Message& message : *messages) log_line(message.level, message.line);
+}
+
+void set_log(int level, mgemm_log_fn fn, void* user) {
   LogState& log = state();
   const std::lock_guard lock(log.lock);
   log.sink = {fn, user};

@@ -15,11 +15,30 @@ bool log_enabled(int level) noexcept;
 void log_line(int level, const std::string& line) noexcept;
 
 /// Level and sink of the whole process; fn nullptr is stderr.
-void set_log(int level, mgemm_log_fn fn, void* user) noexcept;
+void set_log(int level, mgemm_log_fn fn, void* user);
+
+/// Keeps this thread's messages back until it ends; declared before a lock, so that they are delivered after it.
+class LogDeferral {
+ public:
+  LogDeferral() noexcept;
+  ~LogDeferral();
+  LogDeferral(const LogDeferral&) = delete;
+  LogDeferral& operator=(const LogDeferral&) = delete;
+  LogDeferral(LogDeferral&&) = delete;
+  LogDeferral& operator=(LogDeferral&&) = delete;
+
+ private:
+  bool outermost_;
+};
 
 template <typename... Args>
-void log(int level, fmt::format_string<Args...> format, Args&&... args) {
-  if (log_enabled(level)) log_line(level, fmt::format(format, std::forward<Args>(args)...));
+void log(int level, fmt::format_string<Args...> format, Args&&... args) noexcept {
+  if (!log_enabled(level)) return;
+  try {
+    log_line(level, fmt::format(format, std::forward<Args>(args)...));
+  } catch (...) {
+    // A message that cannot be made is lost; the call that caused it goes on.
+  }
 }
 
 }  // namespace mgemm

@@ -22,14 +22,11 @@ constexpr std::array<Shape, 6> shapes{{
     {"thin8", 8, 64, 32, 4, 4, 16, 4, 2, 45, 18, true, false, true, true},
 }};
 
-constexpr std::array<Op, 3> ops{Op::nn, Op::tn, Op::nt};
 constexpr std::array<std::int32_t, 2> alignments{16, 4};
 
 constexpr bool serves(const Shape& shape, Op op) {
   return op == Op::nn ? shape.nn : op == Op::tn ? shape.tn : shape.nt;
 }
-
-constexpr std::string_view op_text(Op op) { return op == Op::nn ? "nn" : op == Op::tn ? "tn" : "nt"; }
 
 constexpr SliceMode sliced_mode(Op op) { return op == Op::tn ? SliceMode::f64 : SliceMode::f32; }
 
@@ -54,7 +51,7 @@ class NameBuilder {
 constexpr KernelRow make_row(const Shape& shape, Op op, SliceMode mode, std::int32_t alignment) {
   KernelRow row;
   const std::string_view kind = mode == SliceMode::single ? "single" : "sliced";
-  row.module = (NameBuilder() << "f32_" << op_text(op) << "_" << kind << "_a" << alignment).name();
+  row.module = (NameBuilder() << name_of(Type::f32) << "_" << name_of(op) << "_" << kind << "_a" << alignment).name();
   row.symbol = (NameBuilder() << "mgemm_" << row.module.view() << "_" << shape.family).name();
   row.op = op;
   row.in_type = Type::f32;
@@ -77,7 +74,7 @@ constexpr KernelRow make_row(const Shape& shape, Op op, SliceMode mode, std::int
 /// Calls `visit` for every combination that exists, in the order of the catalogue.
 template <typename Visit>
 constexpr void for_each_row(Visit visit) {
-  for (const Op op : ops) {
+  for (const auto& [op, name] : op_names) {
     for (const bool sliced : {false, true}) {
       for (const std::int32_t alignment : alignments) {
         for (const Shape& shape : shapes) {

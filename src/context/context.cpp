@@ -47,12 +47,15 @@ void make_cuda(Context& context, const mgemm_context_options& options) {
 }  // namespace
 
 ContextTable& contexts() {
-  static auto* const table = new ContextTable;  // never destroyed
-  return *table;
+  static constinit ContextTable table;  // nothing to construct or destroy
+  return table;
 }
 
 std::unique_ptr<Context> make_context(const mgemm_context_options& options) {
-  if (options.threads < 0) invalid("options.threads is {}; it must be 0 or more", options.threads);
+  constexpr int most_threads = 1024;
+  if (options.threads < 0 || options.threads > most_threads) {
+    invalid("options.threads is {}; it must be in 0 .. {}", options.threads, most_threads);
+  }
   check_stream_options(options);
   auto context = std::make_unique<Context>();
   context->cache_directory = cache_location_for(options.cache_dir).path;
@@ -93,7 +96,7 @@ std::shared_ptr<const Plan> plan_for(Context& context, const Problem& problem, s
          to_string(problem));
   }
   auto plan = std::make_shared<const Plan>(
-      make_plan({*context.device, context.cuda, context.cache_directory, context.threads}, problem, alignment));
+      make_plan({*context.device, context.cuda, context.cache_directory}, problem, alignment));
   context.plans.insert(plan);
   return plan;
 }

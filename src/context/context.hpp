@@ -15,7 +15,8 @@ struct Context {
   std::unique_ptr<Device> device;
   CudaDevice* cuda = nullptr;  // the same device if it is a GPU
   Stream own_stream = 0;
-  Stream stream = 0;  // the current one
+  Stream stream = 0;          // the current one
+  Stream checked_stream = 0;  // the last one that was found to belong to the context's device
   std::string cache_directory;
   int threads = 0;
   bool lost = false;  // a sticky fault was seen; nothing but destroying works

@@ -123,6 +123,27 @@ void CudaDevice::synchronize(Stream stream) {
   check(driver_.cuStreamSynchronize(handle(stream)), "cuStreamSynchronize");
 }
 
+void CudaDevice::check_memory(const char* name, std::uint64_t address) {
+  const CurrentContext current(driver_, context_);
+  cuda::MemoryType type{};
+  const cuda::Result known = driver_.cuPointerGetAttribute(&type, cuda::PointerAttribute::MemoryType, address);
+  if (known == cuda::Result::InvalidValue) {
+    invalid("{} is {:#x}, which is no memory that the CUDA driver knows", name, address);
+  }
+  check(known, "cuPointerGetAttribute", "{} at {:#x}", name, address);
+  if (type != cuda::MemoryType::Device) return;  // pinned host memory, which every device reaches
+  unsigned managed = 0;
+  check(driver_.cuPointerGetAttribute(&managed, cuda::PointerAttribute::IsManaged, address), "cuPointerGetAttribute");
+  if (managed != 0) return;
+  int ordinal = 0;
+  check(driver_.cuPointerGetAttribute(&ordinal, cuda::PointerAttribute::DeviceOrdinal, address),
+        "cuPointerGetAttribute");
+  if (ordinal != facts_.ordinal) {
+    fail(MGEMM_WRONG_CONTEXT, "{} at {:#x} lies on device {}, the context is on device {}", name, address, ordinal,
+         facts_.ordinal);
+  }
+}
+
 std::uint64_t CudaDevice::allocate(std::int64_t bytes) {
   const CurrentContext current(driver_, context_);
   cuda::DevicePtr address = 0;

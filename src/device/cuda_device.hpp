@@ -33,6 +33,7 @@ class CudaDevice final : public Device {
   bool is_capturing(Stream stream) override;
   void wait(Stream waiting, Stream awaited) override;
   void synchronize(Stream stream) override;
+  void check_memory(const char* name, std::uint64_t address) override;
   std::uint64_t allocate(std::int64_t bytes) override;
   void release(std::uint64_t address) override;
   void upload(std::uint64_t destination, const void* source, std::int64_t bytes, Stream stream) override;

@@ -40,6 +40,9 @@ class Device {
   virtual void wait(Stream waiting, Stream awaited) = 0;
   virtual void synchronize(Stream stream) = 0;
 
+  /// Throws unless the device can work on the memory at `address`; `name` is what messages call it.
+  virtual void check_memory(const char* name, std::uint64_t address) = 0;
+
   virtual std::uint64_t allocate(std::int64_t bytes) = 0;
   virtual void release(std::uint64_t address) = 0;
 

@@ -35,6 +35,8 @@ class ReferenceDevice final : public Device {
   void wait(Stream, Stream awaited) override { check_stream(awaited); }
   void synchronize(Stream) override {}
 
+  void check_memory(const char*, std::uint64_t) override {}
+
   std::uint64_t allocate(std::int64_t bytes) override {
     void* const memory = ::operator new(static_cast<size_t>(bytes), allocation_alignment, std::nothrow);
     if (memory == nullptr) fail(MGEMM_OUT_OF_MEMORY, "{} bytes of host memory could not be allocated", bytes);

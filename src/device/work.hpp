@@ -26,7 +26,6 @@ struct KernelLaunch {
 struct HostProduct {
   Problem problem;
   mgemm_operands operands{};
-  int threads = 0;
 };
 
 /// What a device can be asked to do. std::monostate is a product with an empty output: nothing.

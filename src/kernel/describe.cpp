@@ -4,7 +4,6 @@
 #include <cstring>
 #include <limits>
 
-#include "base/error.hpp"
 #include "f32_params.h"
 
 namespace mgemm {
@@ -14,16 +13,15 @@ std::int64_t tile_count(const KernelRow& row, const Problem& problem) {
          ceil_div<std::int64_t>(output_columns(problem), row.tile_columns);
 }
 
-KernelLaunch describe_grid(const KernelRow& row, const Problem& problem) {
-  const std::int64_t tiles = tile_count(row, problem);
+bool fits_grid(const KernelRow& row, const Problem& problem) {
   constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();  // CUDA's limit of gridDim.x
-  if (tiles > most) {
-    fail(MGEMM_UNSUPPORTED, "the output of {} x {} needs {} tiles of {} x {}; a grid holds at most {}",
-         output_rows(problem), output_columns(problem), tiles, row.tile_rows, row.tile_columns, most);
-  }
+  return tile_count(row, problem) <= most;
+}
+
+KernelLaunch describe_grid(const KernelRow& row, const Problem& problem) {
   KernelLaunch launch;
   launch.symbol = row.symbol.c_str();
-  launch.grid = {static_cast<std::uint32_t>(tiles), 1, 1};
+  launch.grid = {static_cast<std::uint32_t>(tile_count(row, problem)), 1, 1};
   launch.block = {static_cast<std::uint32_t>(row.threads()), 1, 1};
   launch.shared_bytes = static_cast<std::uint32_t>(row.shared_bytes());
   return launch;

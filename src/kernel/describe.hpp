@@ -9,8 +9,10 @@ namespace mgemm {
 /// Tiles of the output, one thread block each; grids are one-dimensional.
 std::int64_t tile_count(const KernelRow& row, const Problem& problem);
 
-/// The launch of a kernel, but for its function and the operands. Throws MGEMM_UNSUPPORTED if the grid is past the
-/// limit.
+/// Whether the tiles of the output are not more than a grid may hold.
+bool fits_grid(const KernelRow& row, const Problem& problem);
+
+/// The launch of a kernel that fits, but for its function and the operands.
 KernelLaunch describe_grid(const KernelRow& row, const Problem& problem);
 
 /// The argument bytes for operands that have been checked.

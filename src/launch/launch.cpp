@@ -19,14 +19,28 @@ void check_alignment(const Plan& plan, const mgemm_operands& operands) {
   }
 }
 
-std::vector<AllocationStamp> stamp_all(const Context& context, const Problem& problem, const mgemm_operands& operands) {
-  std::vector<AllocationStamp> stamps;
+/// Every operand that is read or written, with its address.
+template <typename Visit>
+void for_each_operand(const Problem& problem, const mgemm_operands& operands, Visit visit) {
   const auto addresses = input_addresses(operands);
   const auto inputs = inputs_of(problem);
-  for (size_t i = 0; i < inputs.size(); ++i) {
-    context.memory.stamp(inputs.at(i).name, addresses.at(i), span_bytes(inputs.at(i).layout), stamps);
-  }
-  context.memory.stamp("out", operands.out, span_bytes(layout_out(problem)), stamps);
+  constexpr std::array<const char*, 3> names{"operands.a", "operands.b", "operands.bias"};
+  for (size_t i = 0; i < inputs.size(); ++i) visit(names.at(i), addresses.at(i), inputs.at(i).layout);
+  visit("operands.out", operands.out, layout_out(problem));
+}
+
+/// Memory of ours is checked against its allocation and stamped, memory from elsewhere against what the device knows.
+std::vector<AllocationStamp> stamp_all(const Context& context, const Problem& problem, const mgemm_operands& operands) {
+  std::vector<AllocationStamp> stamps;
+  for_each_operand(problem, operands, [&](const char* name, std::uint64_t address, const Layout& layout) {
+    const std::int64_t bytes = span_bytes(layout);
+    if (bytes == 0) return;
+    if (const auto stamp = context.memory.inside(name, address, bytes)) {
+      stamps.push_back(*stamp);
+    } else {
+      context.device->check_memory(name, address);
+    }
+  });
   return stamps;
 }
 
@@ -47,13 +61,13 @@ bool same_work(const Work& a, const Work& b) {
 }  // namespace
 
 PlanTable& plans() {
-  static auto* const table = new PlanTable;  // never destroyed
-  return *table;
+  static constinit PlanTable table;  // nothing to construct or destroy
+  return table;
 }
 
 LaunchTable& launches() {
-  static auto* const table = new LaunchTable;  // never destroyed
-  return *table;
+  static constinit LaunchTable table;  // nothing to construct or destroy
+  return table;
 }
 
 void bind(Context& context, Launch& launch, const mgemm_operands& operands) {
@@ -69,6 +83,7 @@ void bind(Context& context, Launch& launch, const mgemm_operands& operands) {
 
 void validate(const Context& context, const Launch& launch) {
   context.memory.check(launch.stamps);
+  stamp_all(context, launch.plan->problem, launch.operands);
   if (!same_work(launch.work, bind_work(*launch.plan, launch.operands))) {
     fail(MGEMM_STALE, "the launch description of {} no longer agrees with its plan and operands",
          to_string(launch.plan->problem));

@@ -35,7 +35,8 @@ class Scratch {
   std::uint64_t address_;
 };
 
-/// `count` of 0 .. extent - 1, ascending, with the first and the last.
+/// `count` of 0 .. extent - 1, ascending, with the first and the last. (Knuth, The Art of Computer Programming, volume
+/// 2, 3.4.2, algorithm S where many are wanted; few are drawn until they differ.)
 std::vector<std::int64_t> draw(std::mt19937_64& random, std::int64_t extent, std::int64_t count) {
   std::vector<std::int64_t> chosen;
   if (count >= extent) {
@@ -43,11 +44,23 @@ std::vector<std::int64_t> draw(std::mt19937_64& random, std::int64_t extent, std
     std::iota(chosen.begin(), chosen.end(), 0);
     return chosen;
   }
+  const auto below = [&](std::int64_t limit) {
+    return std::uniform_int_distribution<std::int64_t>(0, limit - 1)(random);
+  };
+  if (count > extent / 8) {
+    for (std::int64_t i = 0; i < extent; ++i) {
+      const std::int64_t wanted = count - static_cast<std::int64_t>(chosen.size());
+      const bool last_is_owed = i < extent - 1 && wanted == 1 && count > 1;
+      const bool end = i == 0 || i == extent - 1;
+      if (end || (!last_is_owed && below(extent - i) < wanted)) chosen.push_back(i);
+      if (static_cast<std::int64_t>(chosen.size()) == count) break;
+    }
+    return chosen;
+  }
   chosen.push_back(0);
   if (count > 1) chosen.push_back(extent - 1);
-  std::uniform_int_distribution<std::int64_t> any(0, extent - 1);
   while (static_cast<std::int64_t>(chosen.size()) < count) {
-    while (static_cast<std::int64_t>(chosen.size()) < count) chosen.push_back(any(random));
+    while (static_cast<std::int64_t>(chosen.size()) < count) chosen.push_back(below(extent));
     std::sort(chosen.begin(), chosen.end());
     chosen.erase(std::unique(chosen.begin(), chosen.end()), chosen.end());
   }

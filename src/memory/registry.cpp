@@ -19,32 +19,31 @@ void AllocationRegistry::remove(std::uint64_t address) {
   ++generation_;
 }
 
-void AllocationRegistry::stamp(const char* operand, std::uint64_t address, std::int64_t bytes,
-                               std::vector<AllocationStamp>& stamps) const {
-  if (bytes == 0) return;
+std::optional<AllocationStamp> AllocationRegistry::inside(const char* name, std::uint64_t address,
+                                                          std::int64_t bytes) const {
   const std::uint64_t end = address + static_cast<std::uint64_t>(bytes);
   // The only ranges that can be touched: the last that starts at or before `address`, and the next one.
   const auto next = ranges_.upper_bound(address);
   if (next != ranges_.end() && next->first < end) {
-    invalid("operands.{} at [{:#x}, {:#x}) runs into the allocation at {:#x}", operand, address, end, next->first);
+    invalid("{} at [{:#x}, {:#x}) runs into the allocation at {:#x}", name, address, end, next->first);
   }
-  if (next == ranges_.begin()) return;
+  if (next == ranges_.begin()) return std::nullopt;
   const auto& [base, range] = *std::prev(next);
   const std::uint64_t range_end = base + static_cast<std::uint64_t>(range.bytes);
-  if (address >= range_end) return;
+  if (address >= range_end) return std::nullopt;
   if (end > range_end) {
-    invalid("operands.{} at {:#x} needs {} bytes; {} are left in its allocation of {} bytes at {:#x}", operand, address,
-            bytes, range_end - address, range.bytes, base);
+    invalid("{} at {:#x} needs {} bytes; {} are left in its allocation of {} bytes at {:#x}", name, address, bytes,
+            range_end - address, range.bytes, base);
   }
-  stamps.push_back({operand, base, range.epoch});
+  return AllocationStamp{name, base, range.epoch};
 }
 
 void AllocationRegistry::check(const std::vector<AllocationStamp>& stamps) const {
   for (const AllocationStamp& stamp : stamps) {
     const auto found = ranges_.find(stamp.base);
     if (found == ranges_.end() || found->second.epoch != stamp.epoch) {
-      fail(MGEMM_STALE, "operands.{} was bound inside the allocation at {:#x}, which has been freed since; bind again",
-           stamp.operand, stamp.base);
+      fail(MGEMM_STALE, "{} was bound inside the allocation at {:#x}, which has been freed since; bind again",
+           stamp.name, stamp.base);
     }
   }
 }

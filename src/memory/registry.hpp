@@ -1,13 +1,14 @@
 #pragma once
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <vector>
 
 namespace mgemm {
 
 /// The part of an allocation a launch is bound to. The epoch tells an allocation from a later one at the same address.
 struct AllocationStamp {
-  const char* operand = nullptr;
+  const char* name = nullptr;
   std::uint64_t base = 0;
   std::uint64_t epoch = 0;
 };
@@ -20,10 +21,9 @@ class AllocationRegistry {
   void require(std::uint64_t address) const;
   void remove(std::uint64_t address);
 
-  /// If [address, address + bytes) touches an allocation, checks that it lies inside it and adds a stamp; memory from
-  /// elsewhere passes. Throws Error naming operand, needed and available bytes.
-  void stamp(const char* operand, std::uint64_t address, std::int64_t bytes,
-             std::vector<AllocationStamp>& stamps) const;
+  /// If [address, address + bytes) touches an allocation, checks that it lies inside it and gives its stamp; memory
+  /// from elsewhere gives none. Throws Error with `name`, needed and available bytes.
+  std::optional<AllocationStamp> inside(const char* name, std::uint64_t address, std::int64_t bytes) const;
   /// Throws MGEMM_STALE if a stamped allocation is gone.
   void check(const std::vector<AllocationStamp>& stamps) const;
 

@@ -101,6 +101,7 @@ std::map<std::string_view, LoadedKernel> load_all(CudaDevice& device, std::strin
 }  // namespace
 
 LoadedKernel load_kernel(CudaDevice& device, const KernelRow& row, const std::string& cache_directory) {
+  const LogDeferral deferral;  // what is logged below is delivered once the lock is released
   const std::shared_ptr<ModuleEntry> entry = entry_of(device.context_id(), row.module.view());
   const std::lock_guard lock(entry->mutex);
   if (entry->kernels.empty()) entry->kernels = load_all(device, row.module.view(), cache_directory);

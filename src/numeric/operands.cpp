@@ -70,7 +70,7 @@ void check_operands(const Problem& problem, const mgemm_operands& operands) {
 
 std::int32_t alignment_of(const Problem& problem, const mgemm_operands& operands) {
   const auto row_step = [](const Layout& layout) {
-    return layout.rows > 1 ? static_cast<std::uint64_t>(layout.leading * size_of(layout.type)) : 0;
+    return static_cast<std::uint64_t>(layout.leading * size_of(layout.type));
   };
   constexpr std::uint64_t most = 256;
   const std::uint64_t all = operands.a | operands.b | row_step(layout_a(problem)) | row_step(layout_b(problem)) | most;

@@ -13,8 +13,8 @@ void check_operands(const Problem& problem, const mgemm_operands& operands);
 void check_inputs(const Problem& problem, const mgemm_operands& operands);
 void check_output(const Problem& problem, const mgemm_operands& operands);
 
-/// The largest power of two, up to 256, that divides the addresses of a and b and, where they have several rows, their
-/// leading dimensions in bytes. Outputs and bias rows are handled by every kernel at any alignment.
+/// The largest power of two, up to 256, that divides the addresses of a and b and their leading dimensions in bytes.
+/// Outputs and bias rows are handled by every kernel at any alignment.
 std::int32_t alignment_of(const Problem& problem, const mgemm_operands& operands);
 
 }  // namespace mgemm

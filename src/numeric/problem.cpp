@@ -101,8 +101,4 @@ mgemm_problem to_c(const Problem& p) {
   return c;
 }
 
-const char* name_of(Op op) { return op == Op::nn ? "nn" : op == Op::tn ? "tn" : "nt"; }
-
-const char* name_of(Type) { return "f32"; }
-
 }  // namespace mgemm

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "mamba_gemm/mamba_gemm.h"
 
@@ -12,6 +13,22 @@ enum class Op : std::int32_t { nn = MGEMM_OP_NN, tn = MGEMM_OP_TN, nt = MGEMM_OP
 enum class Type : std::int32_t { f32 = MGEMM_TYPE_F32 };
 
 constexpr std::int64_t size_of(Type) { return 4; }
+
+/// Names as in problem strings and kernel symbols.
+constexpr std::array<std::pair<Op, std::string_view>, 3> op_names{{{Op::nn, "nn"}, {Op::tn, "tn"}, {Op::nt, "nt"}}};
+constexpr std::array<std::pair<Type, std::string_view>, 1> type_names{{{Type::f32, "f32"}}};
+
+template <typename Value, size_t count>
+constexpr std::string_view name_in(const std::array<std::pair<Value, std::string_view>, count>& names, Value value) {
+  for (const auto& [known, name] : names) {
+    if (known == value) return name;
+  }
+  return "?";
+}
+constexpr std::string_view name_of(Op op) { return name_in(op_names, op); }
+constexpr std::string_view name_of(Type type) { return name_in(type_names, type); }
+
+constexpr float default_beta(Op op) { return op == Op::tn ? 1.0F : 0.0F; }
 
 /// A checked problem: every field is valid and every leading dimension is written out.
 struct Problem {
@@ -70,9 +87,6 @@ std::int64_t span_bytes(const Layout& layout);
 /// The C structure as a Problem, or an Error that names field, value and rule.
 Problem check_problem(const mgemm_problem& problem);
 mgemm_problem to_c(const Problem& problem);
-
-const char* name_of(Op op);
-const char* name_of(Type type);
 
 /// The problem string, see mgemm_problem_to_string.
 std::string to_string(const Problem& problem);

@@ -14,10 +14,6 @@ namespace {
 
 constexpr std::uint32_t plain_nan_bits = 0x7fc00000U;
 
-constexpr std::array<std::pair<std::string_view, Op>, 3> op_names{{{"nn", Op::nn}, {"tn", Op::tn}, {"nt", Op::nt}}};
-
-float default_beta(Op op) { return op == Op::tn ? 1.0F : 0.0F; }
-
 std::string number_text(float value) {
   const auto bits = std::bit_cast<std::uint32_t>(value);
   if (std::isnan(value)) return bits == plain_nan_bits ? "nan" : fmt::format("0x{:08x}", bits);
@@ -49,7 +45,7 @@ class Reader {
   std::int64_t integer(std::string_view field, std::string_view digits) const {
     std::int64_t value = 0;
     const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-    if (error != std::errc{} || end != digits.data() + digits.size() || value < 0) {
+    if (error != std::errc{} || end != digits.data() + digits.size() || digits.starts_with('-')) {
       reject("'{}' is no whole number of 0 or more for {}", digits, field);
     }
     return value;
@@ -73,8 +69,10 @@ class Reader {
   }
 
   Type type(std::string_view name) const {
-    if (name != "f32") reject("'{}' is no type; types are f32", name);
-    return Type::f32;
+    for (const auto& [type, known] : type_names) {
+      if (known == name) return type;
+    }
+    reject("'{}' is no type; types are f32", name);
   }
 
  private:
@@ -84,7 +82,7 @@ class Reader {
 };
 
 Op read_op(const Reader& reader, std::string_view field) {
-  for (const auto& [name, op] : op_names) {
+  for (const auto& [op, name] : op_names) {
     if (name == field) return op;
   }
   reader.reject("'{}' is no operation; operations are nn, tn, nt", field);

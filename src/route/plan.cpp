@@ -13,7 +13,12 @@ bool is_empty(const Problem& problem) { return output_rows(problem) == 0 || outp
 void plan_kernel(CudaDevice& device, const std::string& cache_directory, const std::vector<const KernelRow*>& rows,
                  Plan& plan) {
   std::string excluded;
+  bool too_large = false;
   for (const KernelRow* row : rows) {
+    if (!fits_grid(*row, plan.problem)) {
+      too_large = true;
+      continue;
+    }
     KernelLaunch launch = describe_grid(*row, plan.problem);
     const LoadedKernel kernel = load_kernel(device, *row, cache_directory);
     if (!kernel.excluded.empty()) {
@@ -25,6 +30,10 @@ void plan_kernel(CudaDevice& device, const std::string& cache_directory, const s
     plan.kernel = row->symbol.view();
     plan.identity.add("artifact", kernel.artifact);
     return;
+  }
+  if (too_large && excluded.empty()) {
+    fail(MGEMM_UNSUPPORTED, "the output of {} has {} x {} elements, more tiles than a grid of 2^31 - 1 blocks holds",
+         to_string(plan.problem), output_rows(plan.problem), output_columns(plan.problem));
   }
   if (excluded.empty()) fail(MGEMM_UNSUPPORTED, "no kernel covers {}", to_string(plan.problem));
   fail(MGEMM_EXCLUDED, "every kernel for {} is excluded{}", to_string(plan.problem), excluded);
@@ -51,7 +60,7 @@ Plan make_plan(const PlanTarget& target, const Problem& problem, std::int32_t al
     plan_kernel(*target.cuda, target.cache_directory, rows, plan);
   } else {
     plan.kernel = "evaluator";
-    plan.work = HostProduct{problem, {}, target.threads};
+    plan.work = HostProduct{problem, {}};
   }
   plan.identity.add("kernel", plan.kernel);
   plan.digest = plan.identity.digest();

@@ -24,7 +24,6 @@ struct PlanTarget {
   Device& device;
   CudaDevice* cuda = nullptr;  // the same device if it is a GPU
   const std::string& cache_directory;
-  int threads = 0;
 };
 
 /// Made with the first kernel of dispatch's order that may be used, or with `forced` if it is not null.

@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <chrono>
 #include <cstring>
 #include <string>
 #include <thread>
@@ -104,22 +105,24 @@ TEST_CASE("launches keep working after their plan is destroyed") {
 // Catches a race between two threads on one context: the second must be told, not let in.
 TEST_CASE("a second thread on a busy context gets MGEMM_BUSY") {
   const Objects o("nn:f32:1024x1024x1024", size_t{1024} * 1024);
-  std::atomic<bool> done{false};
-  std::atomic<int> busy{0};
+  std::atomic<bool> stop{false};
   std::atomic<int> other{0};
   std::thread runner([&] {
-    // The watcher, too, holds the context for moments.
-    for (int run = 0; run < 200 && busy == 0; ++run) {
+    while (!stop) {
+      // The watcher, too, holds the context for moments.
       if (const mgemm_status status = mgemm_launch_run(o.launch); status != MGEMM_OK && status != MGEMM_BUSY) ++other;
     }
-    done = true;
   });
-  while (!done) {
+  int busy = 0;
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+  while (busy == 0 && std::chrono::steady_clock::now() < deadline) {
     std::uint64_t stream = 0;
     const mgemm_status status = mgemm_context_stream(o.context, &stream);
     if (status == MGEMM_BUSY) ++busy;
     if (status != MGEMM_OK && status != MGEMM_BUSY) ++other;
+    std::this_thread::yield();
   }
+  stop = true;
   runner.join();
   REQUIRE(busy > 0);
   REQUIRE(other == 0);

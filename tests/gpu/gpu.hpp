@@ -8,9 +8,21 @@
 
 namespace mgemm::test {
 
-inline bool has_gpu() {
-  std::int32_t count = 0;
-  return mgemm_device_count(&count) == MGEMM_OK && count > 0;
+/// Why GPU tests cannot run on this machine, or nullptr if they can.
+inline const char* missing() {
+  static const std::string reason = [] {
+    std::int32_t count = 0;
+    if (mgemm_device_count(&count) != MGEMM_OK || count == 0) return std::string("no CUDA device on this machine");
+    try {
+      const auto gpu = mamba_gemm::Context::cuda();
+      const mamba_gemm::Plan plan(gpu, mamba_gemm::parse_problem("nn:f32:1x1x1"));
+    } catch (const mamba_gemm::Error& error) {
+      // Anything but "not to be had here" is for the tests to fail on.
+      if (error.status_class() == MGEMM_CLASS_UNSUPPORTED) return std::string(error.what());
+    }
+    return std::string();
+  }();
+  return reason.empty() ? nullptr : reason.c_str();
 }
 
 /// How many random problems a test draws; MGEMM_TEST_ROUNDS lowers it for slow tools such as compute-sanitizer.
@@ -18,7 +30,5 @@ inline int rounds(int usual) {
   const char* text = std::getenv("MGEMM_TEST_ROUNDS");
   return text == nullptr ? usual : std::min(usual, std::stoi(text));
 }
-
-constexpr const char* no_gpu = "no CUDA device on this machine";
 
 }  // namespace mgemm::test

@@ -35,7 +35,7 @@ std::vector<std::uint32_t> run_forced(const mamba_gemm::Context& handle, const D
   const BoundProduct bound(handle, product);
   {
     const auto context = contexts().lock(handle.handle());
-    const Plan plan = make_plan({*context->device, context->cuda, context->cache_directory, 0},
+    const Plan plan = make_plan({*context->device, context->cuda, context->cache_directory},
                                 check_problem(product.problem), row.alignment, &row);
     REQUIRE(plan.kernel == row.symbol.view());
     context->device->enqueue(bind_work(plan, bound.operands()), context->stream);
@@ -47,7 +47,7 @@ std::vector<std::uint32_t> run_forced(const mamba_gemm::Context& handle, const D
 
 // Catches a kernel that is wrong where dispatch does not send problems today, and one that never ran at all.
 TEST_CASE("every kernel of the catalogue gives the evaluator's bits") {
-  if (!has_gpu()) MGEMM_SKIP(no_gpu);
+  if (const char* reason = missing()) MGEMM_SKIP(reason);
   const std::uint64_t seed = fresh_seed();
   CAPTURE(seed);
   Random random(seed);
@@ -74,7 +74,7 @@ TEST_CASE("every kernel of the catalogue gives the evaluator's bits") {
 
 // Catches spills and kernels that do not fit, which admission would otherwise only log.
 TEST_CASE("no kernel of the catalogue is excluded") {
-  if (!has_gpu()) MGEMM_SKIP(no_gpu);
+  if (const char* reason = missing()) MGEMM_SKIP(reason);
   const auto gpu = mamba_gemm::Context::cuda();
   const auto context = contexts().lock(gpu.handle());
   for (const KernelRow& row : catalogue()) {

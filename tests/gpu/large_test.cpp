@@ -79,17 +79,17 @@ void check_large(const mgemm_problem& problem, const Extents& e, std::int64_t a_
 
 // Each catches 32-bit arithmetic in an offset of the named operand.
 TEST_CASE("an a of more than 2^31 elements") {
-  if (!has_gpu()) MGEMM_SKIP(no_gpu);
+  if (const char* reason = missing()) MGEMM_SKIP(reason);
   check_large(mamba_gemm::make_problem(MGEMM_OP_NN, 4300000, 501, 70), {4300000, 70, 501}, 4300000LL * 501, 501LL * 70);
 }
 
 TEST_CASE("a b of more than 2^31 elements") {
-  if (!has_gpu()) MGEMM_SKIP(no_gpu);
+  if (const char* reason = missing()) MGEMM_SKIP(reason);
   check_large(mamba_gemm::make_problem(MGEMM_OP_NT, 37, 4300000, 503), {37, 4300000, 503}, 37LL * 503, 4300000LL * 503);
 }
 
 TEST_CASE("an output of more than 2^31 elements") {
-  if (!has_gpu()) MGEMM_SKIP(no_gpu);
+  if (const char* reason = missing()) MGEMM_SKIP(reason);
   mgemm_problem problem = mamba_gemm::make_problem(MGEMM_OP_TN, 33, 47001, 46003);
   problem.beta = 0;
   check_large(problem, {47001, 46003, 33}, 33LL * 47001, 33LL * 46003);

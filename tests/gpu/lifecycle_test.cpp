@@ -1,15 +1,17 @@
 #include <thread>
 
+#include "device/driver_table.hpp"
 #include "gpu/gpu.hpp"
 #include "support/device_product.hpp"
 
+using namespace mgemm;
 using namespace mgemm::test;
 using mamba_gemm::Buffer;
 using mamba_gemm::Context;
 
 // Catches a verify that compares nothing, or that touches the live output.
 TEST_CASE("verify compares a shadow run and leaves the output alone") {
-  if (!has_gpu()) MGEMM_SKIP(no_gpu);
+  if (const char* reason = missing()) MGEMM_SKIP(reason);
   const std::uint64_t seed = fresh_seed();
   CAPTURE(seed);
   Random random(seed);
@@ -32,7 +34,7 @@ TEST_CASE("verify compares a shadow run and leaves the output alone") {
 
 // Catches use of memory that is gone, or past its end.
 TEST_CASE("freed and short memory is refused before anything is launched") {
-  if (!has_gpu()) MGEMM_SKIP(no_gpu);
+  if (const char* reason = missing()) MGEMM_SKIP(reason);
   const Context gpu = Context::cuda();
   const mgemm_problem problem = mamba_gemm::parse_problem("nn:f32:16x16x16");
   const Buffer a(gpu, 1024);
@@ -50,7 +52,7 @@ TEST_CASE("freed and short memory is refused before anything is launched") {
 
 // Catches races between contexts: module loading, compiling, and launching on several threads at once.
 TEST_CASE("contexts on several threads work at the same time") {
-  if (!has_gpu()) MGEMM_SKIP(no_gpu);
+  if (const char* reason = missing()) MGEMM_SKIP(reason);
   const std::uint64_t seed = fresh_seed();
   CAPTURE(seed);
   constexpr int count = 8;
@@ -82,7 +84,7 @@ TEST_CASE("contexts on several threads work at the same time") {
 
 // Catches a library that leaves its own context current, and one that needs one to be current.
 TEST_CASE("a fresh thread without a current context can run what another prepared") {
-  if (!has_gpu()) MGEMM_SKIP(no_gpu);
+  if (const char* reason = missing()) MGEMM_SKIP(reason);
   const std::uint64_t seed = fresh_seed();
   CAPTURE(seed);
   Random random(seed);
@@ -95,4 +97,47 @@ TEST_CASE("a fresh thread without a current context can run what another prepare
   std::thread([&] { status = mgemm_launch_run(launch.handle()); }).join();
   REQUIRE(status == MGEMM_OK);
   REQUIRE(bound.result() == run_on(reference, product));
+}
+
+// Catches a context that insists on a stream or CUDA context of its own making, and one that a reset has left behind.
+TEST_CASE("the caller's CUDA context and streams serve, the legacy stream among them") {
+  if (const char* reason = missing()) MGEMM_SKIP(reason);
+  const std::uint64_t seed = fresh_seed();
+  CAPTURE(seed);
+  Random random(seed);
+  const DriverTable& driver = mgemm::driver();
+  cuda::Context primary = nullptr;
+  REQUIRE(driver.cuDevicePrimaryCtxRetain(&primary, 0) == cuda::Result::Success);
+  const Context reference = Context::reference();
+  const DeviceProduct product = make_device_product(random, mamba_gemm::parse_problem("nn:f32:70x800x90"), {});
+  const auto expected = run_on(reference, product);
+  {
+    const Context other = Context::cuda();
+    for (const std::uint64_t stream : {std::uint64_t{0}, other.stream()}) {
+      mgemm_context_options options = Context::options(MGEMM_DEVICE_CUDA);
+      options.cu_context = reinterpret_cast<std::uint64_t>(primary);
+      options.stream_kind = MGEMM_STREAM_CALLER;
+      options.stream = stream;
+      const Context mine(options);
+      REQUIRE(mine.stream() == stream);
+      REQUIRE(run_on(mine, product) == expected);
+    }
+  }
+  REQUIRE(driver.cuDevicePrimaryCtxRelease(0) == cuda::Result::Success);
+  // Nobody holds the primary context now: it is made anew, and with it the modules.
+  REQUIRE(run_on(Context::cuda(), product) == expected);
+}
+
+// Catches host pointers and other nonsense reaching a kernel.
+TEST_CASE("addresses that the driver does not know are refused before anything is launched") {
+  if (const char* reason = missing()) MGEMM_SKIP(reason);
+  const Context gpu = Context::cuda();
+  const Buffer a(gpu, 1024);
+  const Buffer b(gpu, 1024);
+  const std::vector<float> host(256);
+  const mgemm_problem problem = mamba_gemm::parse_problem("nn:f32:16x16x16");
+  const mgemm_operands operands = mamba_gemm::operands(a.address(), b.address(), mamba_gemm::host_address(host.data()));
+  REQUIRE(mgemm_gemm(gpu.handle(), &problem, &operands) == MGEMM_INVALID_ARGUMENT);
+  REQUIRE(std::string(mgemm_last_error()).find("operands.out is 0x") == 0);
+  mamba_gemm::check(mgemm_context_synchronize(gpu.handle()));
 }

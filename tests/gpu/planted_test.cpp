@@ -13,7 +13,7 @@ using namespace mgemm::test;
 
 // memcheck must report the writes past the end of an output that is one row short.
 TEST_CASE("planted: a write out of bounds", "[.planted]") {
-  if (!has_gpu()) MGEMM_SKIP(no_gpu);
+  if (const char* reason = missing()) MGEMM_SKIP(reason);
   const auto gpu = mamba_gemm::Context::cuda();
   const auto context = contexts().lock(gpu.handle());
   Device& device = *context->device;
@@ -22,7 +22,7 @@ TEST_CASE("planted: a write out of bounds", "[.planted]") {
   const std::uint64_t b = device.allocate(64 * 64 * 4);
   const std::uint64_t out = device.allocate(63 * 64 * 4);
   const Problem problem = problem_from_string("nn:f32:64x64x64");
-  const Plan plan = make_plan({device, context->cuda, context->cache_directory, 0}, problem, 16);
+  const Plan plan = make_plan({device, context->cuda, context->cache_directory}, problem, 16);
   device.enqueue(bind_work(plan, mamba_gemm::operands(a, b, out)), context->stream);
   try {
     device.synchronize(context->stream);
@@ -33,7 +33,7 @@ TEST_CASE("planted: a write out of bounds", "[.planted]") {
 
 // racecheck must report that warps read what others write without a barrier between.
 TEST_CASE("planted: a race in shared memory", "[.planted]") {
-  if (!has_gpu()) MGEMM_SKIP(no_gpu);
+  if (const char* reason = missing()) MGEMM_SKIP(reason);
   const auto gpu = mamba_gemm::Context::cuda();
   const auto context = contexts().lock(gpu.handle());
   CudaDevice& device = *context->cuda;

@@ -1,5 +1,6 @@
 // The CUDA side of contexts, plans and launches without a GPU: on the fake driver, whose kernels do what a test says.
 #include <cstring>
+#include <thread>
 #include <vector>
 
 #include "catalogue/catalogue.hpp"
@@ -156,7 +157,7 @@ TEST_CASE("everything is given back, and the caller's current context is left al
   REQUIRE(after.allocations == 0);
 }
 
-// Catches a launch path that makes other driver calls than DESIGN allows: current context and launch.
+// Catches a launch path that makes other driver calls than a look at the current context and the launch.
 TEST_CASE("a run is one launch and a look at the current context") {
   Board board;
   const mamba_gemm::Context gpu = Board::context();
@@ -314,4 +315,86 @@ TEST_CASE("a device below sm_80 is refused by name") {
   mgemm_context context = 0;
   REQUIRE(mgemm_context_create(&context, &options) == MGEMM_UNSUPPORTED);
   REQUIRE(last_error_has("Old Board) has compute capability 7.5"));
+}
+
+// Catches operands of another board, or of no board, reaching a kernel.
+TEST_CASE("operands on another device or unknown to the driver are refused by name") {
+  const fake::Driver driver({fake::DeviceFacts{}, fake::DeviceFacts{}});
+  const fake::Nvrtc nvrtc;
+  mgemm_context_options options = mamba_gemm::Context::options(MGEMM_DEVICE_CUDA);
+  options.cache_dir = "off";
+  const mamba_gemm::Context first(options);
+  options.ordinal = 1;
+  const mamba_gemm::Context second(options);
+  const mamba_gemm::Buffer a(first, 64);
+  const mamba_gemm::Buffer b(second, 64);
+  const mamba_gemm::Buffer out(first, 64);
+  const mgemm_problem problem = mamba_gemm::parse_problem("nn:f32:4x4x4");
+  mgemm_operands operands = mamba_gemm::operands(a.address(), b.address(), out.address());
+  REQUIRE(mgemm_gemm(first.handle(), &problem, &operands) == MGEMM_WRONG_CONTEXT);
+  REQUIRE(last_error_has("operands.b at 0x"));
+  REQUIRE(last_error_has("lies on device 1, the context is on device 0"));
+  const std::vector<float> host(16);
+  operands.b = mamba_gemm::host_address(host.data());
+  REQUIRE(mgemm_gemm(first.handle(), &problem, &operands) == MGEMM_INVALID_ARGUMENT);
+  REQUIRE(last_error_has("operands.b is 0x"));
+  REQUIRE(driver.launches().empty());
+}
+
+// Catches bad input that is noticed only after something was launched, on the device where it matters.
+TEST_CASE("bad input launches nothing on a CUDA context") {
+  const Board board;
+  const mamba_gemm::Context gpu = Board::context();
+  const mamba_gemm::Buffer memory(gpu, 4096);
+  const mgemm_problem good = mamba_gemm::parse_problem("nn:f32:4x4x4");
+  const mgemm_operands fine = mamba_gemm::operands(memory.address(), memory.address() + 1024, memory.address() + 2048);
+  const auto refused = [&](auto change) {
+    mgemm_problem problem = good;
+    mgemm_operands operands = fine;
+    change(problem, operands);
+    REQUIRE(mgemm_gemm(gpu.handle(), &problem, &operands) == MGEMM_INVALID_ARGUMENT);
+  };
+  refused([](auto& p, auto&) { p.m = -1; });
+  refused([](auto& p, auto&) { p.lda = 3; });
+  refused([](auto& p, auto&) { p.op = 9; });
+  refused([](auto& p, auto&) { p.struct_size = 8; });
+  refused([](auto& p, auto&) { p.reserved[0] = 1; });
+  refused([](auto&, auto& o) { o.a = 0; });
+  refused([](auto&, auto& o) { o.b += 2; });
+  refused([](auto&, auto& o) { o.out = o.a + 16; });
+  refused([](auto&, auto& o) { o.out += 2048 - 32; });  // runs past its allocation
+  REQUIRE(mgemm_gemm(gpu.handle(), nullptr, &fine) == MGEMM_INVALID_ARGUMENT);
+  REQUIRE(mgemm_gemm(gpu.handle(), &good, nullptr) == MGEMM_INVALID_ARGUMENT);
+  mgemm_plan plan = 0;
+  const mgemm_problem huge = mamba_gemm::parse_problem("nn:f32:2147483647x1x536870912");
+  REQUIRE(mgemm_plan_create(&plan, gpu.handle(), &huge, 0) == MGEMM_UNSUPPORTED);
+  REQUIRE(last_error_has("more tiles than a grid of 2^31 - 1 blocks holds"));
+  REQUIRE(board.driver.launches().empty());
+}
+
+// Catches a log callback that is called while the library holds a lock that another call needs.
+TEST_CASE("a log callback may wait for another thread that plans the same module") {
+  const Board board;
+  struct Waiter {
+    bool done = false;
+    mgemm_status status = MGEMM_INTERNAL;
+  };
+  Waiter waiter;
+  const auto on_message = [](std::int32_t, const char* message, void* user) {
+    auto& state = *static_cast<Waiter*>(user);
+    if (state.done || std::string(message).find("compiling") != 0) return;
+    state.done = true;
+    std::thread([&] {
+      const mamba_gemm::Context other = Board::context();
+      const mgemm_problem problem = mamba_gemm::parse_problem("nn:f32:5x6x7");
+      mgemm_plan plan = 0;
+      state.status = mgemm_plan_create(&plan, other.handle(), &problem, 0);
+    }).join();
+  };
+  const mamba_gemm::Context gpu = Board::context();
+  mamba_gemm::check(mgemm_set_log(MGEMM_LOG_INFO, on_message, &waiter));
+  const mamba_gemm::Plan plan(gpu, mamba_gemm::parse_problem("nn:f32:5x6x7"));
+  mamba_gemm::check(mgemm_set_log(MGEMM_LOG_WARN, nullptr, nullptr));
+  REQUIRE(waiter.done);
+  REQUIRE(waiter.status == MGEMM_OK);
 }

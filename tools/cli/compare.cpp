@@ -65,15 +65,29 @@ Samples draw_samples(const Matrix& matrix, std::int64_t count, std::uint64_t see
     for (std::int64_t i = 0; i < elements; ++i) chosen.push_back(i);
   } else {
     const std::int64_t last_row = (matrix.rows - 1) * matrix.columns;
+    const auto word_below = [&](std::uint64_t index, std::int64_t limit) {
+      return static_cast<std::int64_t>(random_word(seed, Stream::samples, index) % static_cast<std::uint64_t>(limit));
+    };
     chosen = {0, matrix.columns - 1, last_row, elements - 1};
-    std::uint64_t index = 0;
-    // Drawing an element twice is possible, so duplicates are replaced until there are enough.
-    while (std::ssize(chosen) < count) {
-      while (std::ssize(chosen) < count)
-        chosen.push_back(static_cast<std::int64_t>(random_word(seed, Stream::samples, index++) %
-                                                   static_cast<std::uint64_t>(elements)));
+    if (count > elements / 8) {
+      // Many: one pass that takes each element with the probability that gives the right number in the end.
+      const std::int64_t wanted = count - std::ssize(chosen);
+      std::int64_t taken = 0;
+      for (std::int64_t i = 0; i < elements && taken < wanted; ++i) {
+        if (word_below(static_cast<std::uint64_t>(i), elements - i) >= wanted - taken) continue;
+        chosen.push_back(i);
+        ++taken;
+      }
       std::sort(chosen.begin(), chosen.end());
       chosen.erase(std::unique(chosen.begin(), chosen.end()), chosen.end());
+    } else {
+      // Few: an element may be drawn twice, so duplicates are replaced until there are enough.
+      std::uint64_t index = 0;
+      while (std::ssize(chosen) < count) {
+        while (std::ssize(chosen) < count) chosen.push_back(word_below(index++, elements));
+        std::sort(chosen.begin(), chosen.end());
+        chosen.erase(std::unique(chosen.begin(), chosen.end()), chosen.end());
+      }
     }
   }
   Samples samples;

@@ -1,0 +1,28 @@
+#pragma once
+#include <atomic>
+#include <memory>
+
+namespace mgemm {
+
+/// A value made at first use and never destroyed. Unlike a function-local static it has no guard, so the child of a
+/// fork that came while another thread was making it does not wait for that thread: both make one, and the first to
+/// finish stays. Must have static storage.
+template <typename T>
+class Lazy {
+ public:
+  constexpr Lazy() noexcept = default;
+
+  template <typename Make>
+  T& get(Make&& make) {
+    T* existing = value_.load(std::memory_order_acquire);
+    if (existing != nullptr) return *existing;
+    std::unique_ptr<T> mine(new T(make()));  // T need not be movable
+    if (value_.compare_exchange_strong(existing, mine.get(), std::memory_order_acq_rel)) return *mine.release();
+    return *existing;
+  }
+
+ private:
+  std::atomic<T*> value_{nullptr};
+};
+
+}  // namespace mgemm
