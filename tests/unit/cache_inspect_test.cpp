@@ -51,7 +51,7 @@ TEST_CASE("entries are listed with where they came from", "[cache]") {
   CHECK(entries[0].fields[0].value == "f32_tile");
   CHECK_FALSE(entries[0].fields[1].value);
   CHECK(entries[1].key == second.key);
-  CHECK(entries[1].reject == Reject::truncated);
+  CHECK(entries[1].reject == Reject::foreign);
   CHECK_FALSE(entries[1].problem.empty());
   CHECK(entries[1].age_seconds >= 5 * 3600);
 

@@ -1,4 +1,5 @@
 // Where the cache is and how large it may be.
+#include "base/log.hpp"
 #include "cache/location.hpp"
 #include "support/child.hpp"
 #include "support/test.hpp"
@@ -26,7 +27,7 @@ TEST_CASE("sizes are read", "[cache]") {
 TEST_CASE("MAMBA_GEMM_CACHE_MAX sets the cap", "[cache]") {
   const auto cap_with = [](const char* text) {
     return in_fork([text] {
-      setenv("MAMBA_GEMM_LOG", "off", 1);
+      set_log(MGEMM_LOG_OFF, nullptr, nullptr);
       if (text == nullptr) {
         unsetenv("MAMBA_GEMM_CACHE_MAX");
       } else {
