@@ -118,7 +118,7 @@ int publish(int directory, const std::string& name, std::string_view bytes) {
 
 bool reap_temporary(int directory, const std::string& name) {
   // Where locks do not work, and for whatever else has such a name, age decides.
-  constexpr std::int64_t longest_write_seconds = 24 * 3600;
+  constexpr std::int64_t longest_write_seconds = 86400;
   struct stat status {};
   if (os::status_at(directory, name, status) != 0) return false;
   const bool is_old = status.st_mtim.tv_sec < std::time(nullptr) - longest_write_seconds;

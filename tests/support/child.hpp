@@ -23,6 +23,7 @@ class Child {
   Child(const std::string& test_case, std::vector<std::string> variables) {
     for (char** variable = environ; *variable != nullptr; ++variable) variables.emplace_back(*variable);
     std::vector<char*> environment;
+    environment.reserve(variables.size() + 1);
     for (std::string& variable : variables) environment.push_back(variable.data());
     environment.push_back(nullptr);
     std::string self = std::filesystem::read_symlink("/proc/self/exe").string();

@@ -100,7 +100,7 @@ TEST_CASE("a use is noted once an hour", "[cache]") {
 TEST_CASE("the cap holds under 2,000 entries", "[cache]") {
   const TempFolder folder;
   const path cache = folder.path() / "cache";
-  constexpr std::uint64_t cap = 512 * 1024;
+  constexpr std::uint64_t cap = std::uint64_t{512} << 10U;
   Store store(cache.string(), {.cap = cap});
   const FaultyCalls calls({.without_sync = true});
   Random random(fresh_seed());

@@ -86,7 +86,7 @@ TEST_CASE("whichever call fails, the result is right", "[cache]") {
             Store store(cache.string());
             const auto make = [&] {
               ++makes;
-              return entry;
+              return Entry(entry);
             };
             REQUIRE(same_entry(make_once(store, entry.key, kind, make, short_bound), entry));
             is_past_the_last = FaultyCalls::calls_made() < number;
@@ -146,7 +146,7 @@ TEST_CASE("interrupted calls are repeated", "[cache]") {
         Store store(cache.string());
         const auto make = [&] {
           ++makes;
-          return entry;
+          return Entry(entry);
         };
         REQUIRE(same_entry(make_once(store, entry.key, kind, make), entry));
         is_past_the_last = FaultyCalls::calls_made() < number;

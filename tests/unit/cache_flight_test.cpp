@@ -36,6 +36,7 @@ template <typename Call>
 void on_threads(int threads, Call call) {
   std::barrier start(threads);
   std::vector<std::thread> running;
+  running.reserve(static_cast<size_t>(threads));
   for (int i = 0; i < threads; ++i) {
     running.emplace_back([&, i] {
       start.arrive_and_wait();

@@ -78,6 +78,7 @@ TEST_CASE("16 processes on a cold directory make each key once", "[cache]") {
   Folders f;
   constexpr int processes = 16;
   std::vector<Child> children;
+  children.reserve(processes);
   for (int i = 0; i < processes; ++i) children.emplace_back("process: make every key once", f.variables);
   std::this_thread::sleep_for(200ms);
   write_file(f.notes / "start", "");

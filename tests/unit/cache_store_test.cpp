@@ -109,7 +109,7 @@ TEST_CASE("a store that is off keeps nothing", "[cache]") {
   CHECK_FALSE(store.load(entry.key, entry.kind));
   CHECK(store.open() == nullptr);
   CHECK(store.refusal() == "the cache is off");
-  CHECK(same_entry(make_once(store, entry.key, kind, [&] { return entry; }), entry));
+  CHECK(same_entry(make_once(store, entry.key, kind, [&] { return Entry(entry); }), entry));
 }
 
 // Catches damage that is used, an entry that is never repaired, and one that is unlinked before it is replaced.
@@ -276,7 +276,7 @@ TEST_CASE("a refused directory is warned of once and left alone", "[cache]") {
     Store store(cache.string());
     CHECK_FALSE(store.keep(entry));
     CHECK_FALSE(store.load(entry.key, kind));
-    CHECK(same_entry(make_once(store, entry.key, kind, [&] { return entry; }), entry));
+    CHECK(same_entry(make_once(store, entry.key, kind, [&] { return Entry(entry); }), entry));
     CHECK(store.refusal().find("0755") != std::string::npos);
   }
   set_log(MGEMM_LOG_WARN, nullptr, nullptr);
@@ -307,17 +307,17 @@ TEST_CASE("a small file system that fills up, then is read-only", "[cache]") {
     const Moved moved;
     Entry large = recognisable(key_of(2), kind, random);
     large.payload.resize(100000);
-    if (!same_entry(make_once(store, large.key, kind, [&] { return large; }), large)) return 2;
+    if (!same_entry(make_once(store, large.key, kind, [&] { return Entry(large); }), large)) return 2;
     if (moved.failures(StoreFailure::no_space) != 1 || temporaries_in(disk / "cache") != 0) return 3;
     if (mount(nullptr, disk.c_str(), nullptr, MS_REMOUNT | MS_RDONLY, "size=64k,mode=0700") != 0) return no_mounts;
     if (!is_found(store, fits)) return 4;
     const Entry other = recognisable(key_of(3), kind, random);
-    if (!same_entry(make_once(store, other.key, kind, [&] { return other; }), other)) return 5;
+    if (!same_entry(make_once(store, other.key, kind, [&] { return Entry(other); }), other)) return 5;
     if (moved.failures(StoreFailure::read_only) != 1) return 6;
     Store again((disk / "cache").string());  // opened when it was read-only already
     if (!is_found(again, fits)) return 7;
     Store missing((disk / "missing").string());
-    if (!same_entry(make_once(missing, other.key, kind, [&] { return other; }), other)) return 8;
+    if (!same_entry(make_once(missing, other.key, kind, [&] { return Entry(other); }), other)) return 8;
     return 0;
   });
   if (code == no_mounts) MGEMM_SKIP("file systems cannot be mounted here");
