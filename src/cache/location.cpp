@@ -1,9 +1,11 @@
 #include "cache/location.hpp"
 
 #include <atomic>
+#include <charconv>
 #include <cstdlib>
 #include <string_view>
 
+#include "base/checked.hpp"
 #include "base/error.hpp"
 #include "base/log.hpp"
 
@@ -42,6 +44,30 @@ CacheLocation cache_location_for(const char* cache_dir) {
   if (std::string_view(cache_dir) == "off") return {"", "the context's cache_dir is 'off'"};
   if (!is_absolute(cache_dir)) invalid("options.cache_dir is '{}'; it must be an absolute path or 'off'", cache_dir);
   return {cache_dir, "the context's cache_dir"};
+}
+
+std::optional<std::uint64_t> parse_bytes(std::string_view text) {
+  std::uint64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc()) return std::nullopt;
+  const std::string_view suffix(end, static_cast<size_t>(text.data() + text.size() - end));
+  if (suffix.empty()) return number;
+  constexpr std::string_view suffixes = "KMGkmg";
+  const size_t place = suffix.size() == 1 ? suffixes.find(suffix[0]) : std::string_view::npos;
+  if (place == std::string_view::npos) return std::nullopt;
+  return checked_mul(number, std::uint64_t{1} << (10 * (place % 3 + 1)));
+}
+
+std::uint64_t cache_max() {
+  const char* const text = std::getenv("MAMBA_GEMM_CACHE_MAX");
+  if (text == nullptr || text[0] == '\0') return default_cache_max;
+  if (const auto bytes = parse_bytes(text)) return *bytes;
+  static std::atomic<bool> warned{false};
+  if (!warned.exchange(true)) {
+    log(MGEMM_LOG_WARN,
+        "MAMBA_GEMM_CACHE_MAX is '{}'; it must be a number of bytes, or one with K, M or G. Using 256M.", text);
+  }
+  return default_cache_max;
 }
 
 }  // namespace mgemm

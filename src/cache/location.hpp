@@ -1,6 +1,9 @@
 #pragma once
+#include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
+#include <string_view>
 
 namespace mgemm {
 
@@ -22,5 +25,13 @@ CacheLocation cache_location();
 
 /// What a context's cache_dir option says: nullptr is the environment's, "off" none, else an absolute path.
 CacheLocation cache_location_for(const char* cache_dir);
+
+constexpr std::uint64_t default_cache_max = std::uint64_t{256} << 20U;
+
+/// A number of bytes: digits, then nothing, K, M or G (of 1024) in either case.
+std::optional<std::uint64_t> parse_bytes(std::string_view text);
+
+/// How many bytes a cache may have: MAMBA_GEMM_CACHE_MAX, else 256 MiB. Warns once if the variable cannot be read.
+std::uint64_t cache_max();
 
 }  // namespace mgemm
