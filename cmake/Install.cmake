@@ -1,9 +1,10 @@
-# Library, headers, command line tool, pkg-config file, CMake package.
+# Library, its helper program, headers, command line tool, pkg-config file, CMake package.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/mamba_gemm)
 install(TARGETS mamba_gemm EXPORT mamba_gemm_targets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(TARGETS mamba-gemm-assemble RUNTIME DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/mamba-gemm)
 install(DIRECTORY include/mamba_gemm DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h" PATTERN "*.hpp")
 if(TARGET mamba-gemm)
   file(RELATIVE_PATH from_bin ${CMAKE_INSTALL_FULL_BINDIR} ${CMAKE_INSTALL_FULL_LIBDIR})
