@@ -53,7 +53,7 @@ class Talk {
 };
 
 Read read_some(const Descriptor& from, std::string& to, std::size_t most) {
-  std::array<char, 65536> buffer;
+  std::array<char, 65536> buffer{};
   const ssize_t size = ::read(from.get(), buffer.data(), std::min(buffer.size(), most));
   if (size < 0) return errno == EAGAIN || errno == EINTR ? Read::nothing : Read::end;
   to.append(buffer.data(), static_cast<std::size_t>(size));
@@ -116,7 +116,8 @@ bool Talk::run(Clock::time_point deadline) {
 
 Conversation converse(const std::string& program, std::string_view input, const BytesWanted& wanted,
                       milliseconds time_limit) {
-  const auto deadline = Clock::now() + time_limit;
+  constexpr milliseconds longest = std::chrono::hours(24);  // nothing to overflow the clock with
+  const auto deadline = Clock::now() + std::min(time_limit, longest);
   SpawnedProgram spawned = spawn(program);
   Talk talk(spawned, input, wanted);
   const bool complete = talk.run(deadline);

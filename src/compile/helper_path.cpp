@@ -89,7 +89,7 @@ HelperLocation find_helper(const SearchEnvironment& environment) {
                                      {"libexec", home / "../../libexec/mamba-gemm" / program_name}}};
   std::string reasons;
   for (const Place& place : places) {
-    const HelperLocation location = judge({place.source, place.path.lexically_normal()}, environment);
+    HelperLocation location = judge({place.source, place.path.lexically_normal()}, environment);
     if (!location.path.empty()) return location;
     reasons += fmt::format("{}{}", reasons.empty() ? "" : "; ", location.reason);
   }

@@ -89,11 +89,11 @@ std::string path_in_loader_cache(const std::string& bytes, const std::string& na
   const std::size_t start = bytes.find(cache_magic);  // an older format may come before it
   if (start == std::string::npos || bytes.size() - start < sizeof(CacheHeader)) return {};
   const std::string_view cache = std::string_view(bytes).substr(start);
-  CacheHeader header;
+  CacheHeader header{};
   std::memcpy(&header, cache.data(), sizeof header);
   if (header.entries > (cache.size() - sizeof header) / sizeof(CacheEntry)) return {};
   for (std::size_t i = 0; i < header.entries; ++i) {
-    CacheEntry entry;
+    CacheEntry entry{};
     std::memcpy(&entry, cache.data() + sizeof header + i * sizeof entry, sizeof entry);
     if (entry.hwcap == 0 && string_at(cache, entry.name) == name) return std::string(string_at(cache, entry.path));
   }

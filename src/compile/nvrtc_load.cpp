@@ -10,8 +10,8 @@ namespace mgemm {
 namespace {
 
 struct Symbol {
-  const char* name;
-  void (*assign)(NvrtcTable&, void*);
+  const char* name = nullptr;
+  void (*assign)(NvrtcTable&, void*) = nullptr;
   bool optional = false;
 };
 

@@ -7,6 +7,7 @@ namespace mgemm {
 struct NvrtcVersion {
   int major = 0;  // 0: unknown
   int minor = 0;
+  // NOLINTNEXTLINE(modernize-use-nullptr): it sees one in comparisons
   friend auto operator<=>(const NvrtcVersion&, const NvrtcVersion&) = default;
 };
 

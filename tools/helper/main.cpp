@@ -21,7 +21,7 @@ namespace {
 /// What of stdin makes a request; less if it ends before, which is then no request.
 std::string read_request() {
   std::string bytes;
-  std::array<char, 65536> buffer;
+  std::array<char, 65536> buffer{};
   for (;;) {
     const std::size_t wanted = frame_bytes_wanted(request_kind, bytes, most_request_bytes);
     if (bytes.size() >= wanted) return bytes;
@@ -69,6 +69,8 @@ AssembleResponse answer_or_error(std::string_view bytes) {
 
 int run() {
   static_cast<void>(::signal(SIGPIPE, SIG_IGN));
+  // A crash ends this process by its signal, whatever handler was linked in (a sanitizer's would exit instead).
+  for (const int crash : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT}) static_cast<void>(::signal(crash, SIG_DFL));
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // nobody would want the answer
   ::prctl(PR_SET_DUMPABLE, 0);         // a crash is foreseen: no core file, no crash report
   // The response alone goes to stdout, whatever the compiler may print.
