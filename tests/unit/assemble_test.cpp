@@ -120,6 +120,30 @@ class SignalAction {
   struct sigaction before_ {};
 };
 
+/// An environment variable of this process with more at its end, for a scope.
+class LongerVariable {
+ public:
+  LongerVariable(const char* name, const std::string& more) : name_(name) {
+    if (const char* const value = std::getenv(name)) before_ = value;
+    ::setenv(name, (before_.empty() ? more : before_ + ":" + more).c_str(), 1);
+  }
+  ~LongerVariable() {
+    if (before_.empty()) {
+      ::unsetenv(name_);
+    } else {
+      ::setenv(name_, before_.c_str(), 1);
+    }
+  }
+  LongerVariable(const LongerVariable&) = delete;
+  LongerVariable& operator=(const LongerVariable&) = delete;
+  LongerVariable(LongerVariable&&) = delete;
+  LongerVariable& operator=(LongerVariable&&) = delete;
+
+ private:
+  const char* name_;
+  std::string before_;
+};
+
 struct Scripts {
   mgemm::test::TempFolder folder;
 
@@ -184,6 +208,8 @@ TEST_CASE("assemble: a source the assembler dies of is an error that names the s
   const auto nvrtc = real_nvrtc();
   if (!nvrtc) MGEMM_SKIP("no NVRTC on this machine");
   const NothingLeft check;
+  // It asks for almost 2^64 bytes, where the address sanitizer in the helper ends it, by default with an exit.
+  const LongerVariable sanitizer("ASAN_OPTIONS", "abort_on_error=1");
   try {
     const AssembledModule made = mgemm::assemble(MGEMM_HELPER_PATH, request_for(*nvrtc, crashing_source));
     CHECK(contains(made.code, "wgmma_once"));
