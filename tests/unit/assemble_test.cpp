@@ -503,6 +503,7 @@ TEST_CASE("assemble: eight threads at once, the host forking meanwhile") {
   std::array<std::string, 8> results;
   {
     std::vector<std::jthread> threads;
+    threads.reserve(results.size());
     for (std::string& result : results) {
       threads.emplace_back([&] {
         try {

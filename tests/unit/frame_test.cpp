@@ -12,7 +12,6 @@
 #include "support/test.hpp"
 
 using mgemm::AssembleRequest;
-using mgemm::AssembleResponse;
 using mgemm::EmbeddedFile;
 using mgemm::FrameKind;
 using mgemm::nvrtc_abi::Result;
