@@ -1,9 +1,10 @@
-# Library, headers, pkg-config file, CMake package. The command line tool installs itself.
+# Library, its helper program, headers, pkg-config file, CMake package. The command line tool installs itself.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/mamba_gemm)
 install(TARGETS mamba_gemm EXPORT mamba_gemm_targets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(TARGETS mamba-gemm-assemble RUNTIME DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/mamba-gemm)
 install(DIRECTORY include/mamba_gemm DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h" PATTERN "*.hpp")
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 

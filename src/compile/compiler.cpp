@@ -19,6 +19,10 @@ using nvrtc_abi::Result;
 constexpr std::size_t log_lines_in_error = 12;
 constexpr std::size_t log_bytes_in_error = 1000;
 
+constexpr std::string_view virtual_prefix = "compute_";
+constexpr std::string_view machine_prefix = "sm_";
+constexpr std::string_view elf_magic = "\177ELF";
+
 class Program {
  public:
   Program(const NvrtcTable& nvrtc, nvrtc_abi::Program handle) : nvrtc_(nvrtc), handle_(handle) {}
@@ -59,34 +63,43 @@ std::string_view hint(Result result) {
   }
 }
 
-[[noreturn]] void fail_compile(const NvrtcTable& nvrtc, const CompileRequest& request, const char* call, Result result,
-                               const std::string& log_text) {
-  if (!log_text.empty()) log(MGEMM_LOG_INFO, "compiler's log of module {}:\n{}", request.name, log_text);
+/// One compile: what, by what and with which options.
+struct Job {
+  const NvrtcTable& nvrtc;
+  const CompileRequest& request;
+  const std::vector<std::string>& options;
+};
+
+[[noreturn]] void fail_compile(const Job& job, const char* call, Result result, const std::string& log_text) {
+  if (!log_text.empty()) log(MGEMM_LOG_INFO, "compiler's log of module {}:\n{}", job.request.name, log_text);
   throw Error(
       result == Result::OutOfMemory ? MGEMM_OUT_OF_MEMORY : MGEMM_COMPILE,
-      fmt::format("module {}: {} failed: {}{}. NVRTC {} ({}), options {}{}{}", request.name, call,
-                  nvrtc.nvrtcGetErrorString(result), hint(result), to_string(nvrtc.version), nvrtc.path,
-                  fmt::join(compile_options(request.target), " "), log_text.empty() ? "" : "\n", first_lines(log_text)),
+      fmt::format("module {}: {} failed: {}{}. NVRTC {} ({}), options {}{}{}", job.request.name, call,
+                  job.nvrtc.nvrtcGetErrorString(result), hint(result), to_string(job.nvrtc.version), job.nvrtc.path,
+                  fmt::join(job.options, " "), log_text.empty() ? "" : "\n", first_lines(log_text)),
       static_cast<int>(result));
 }
 
-void check(const NvrtcTable& nvrtc, const CompileRequest& request, const char* call, Result result) {
-  if (result != Result::Success) fail_compile(nvrtc, request, call, result, {});
+void check(const Job& job, const char* call, Result result) {
+  if (result != Result::Success) fail_compile(job, call, result, {});
 }
 
-/// The number in "compute_90a"; 0 for other text.
+/// The number in "compute_90a" or "sm_90a"; 0 for other text.
 int arch_of(std::string_view target) {
-  constexpr std::string_view prefix = "compute_";
   int number = 0;
-  if (target.starts_with(prefix)) std::from_chars(target.data() + prefix.size(), target.data() + target.size(), number);
+  for (const std::string_view prefix : {virtual_prefix, machine_prefix}) {
+    if (!target.starts_with(prefix)) continue;
+    std::from_chars(target.data() + prefix.size(), target.data() + target.size(), number);
+  }
   return number;
 }
 
-void require_target(const NvrtcTable& nvrtc, const CompileRequest& request) {
+void require_target(const Job& job) {
+  const auto& [nvrtc, request, options] = job;
   int count = 0;
-  check(nvrtc, request, "nvrtcGetNumSupportedArchs", nvrtc.nvrtcGetNumSupportedArchs(&count));
+  check(job, "nvrtcGetNumSupportedArchs", nvrtc.nvrtcGetNumSupportedArchs(&count));
   std::vector<int> archs(static_cast<std::size_t>(std::max(count, 0)));
-  check(nvrtc, request, "nvrtcGetSupportedArchs", nvrtc.nvrtcGetSupportedArchs(archs.data()));
+  check(job, "nvrtcGetSupportedArchs", nvrtc.nvrtcGetSupportedArchs(archs.data()));
   if (std::ranges::find(archs, arch_of(request.target)) != archs.end()) return;
   fail(MGEMM_UNSUPPORTED,
        "NVRTC {} ({}) cannot compile for {}, only for {}; install a newer NVRTC (not newer than the driver), or name "
@@ -94,7 +107,8 @@ void require_target(const NvrtcTable& nvrtc, const CompileRequest& request) {
        to_string(nvrtc.version), nvrtc.path, request.target, fmt::join(archs, ", "));
 }
 
-nvrtc_abi::Program create(const NvrtcTable& nvrtc, const CompileRequest& request) {
+nvrtc_abi::Program create(const Job& job) {
+  const auto& [nvrtc, request, options] = job;
   // NVRTC wants terminated strings, which a view does not promise.
   std::vector<std::string> strings;
   strings.reserve(2 * request.headers.size());
@@ -105,31 +119,49 @@ nvrtc_abi::Program create(const NvrtcTable& nvrtc, const CompileRequest& request
     names.push_back(strings.emplace_back(header.name).c_str());
   }
   nvrtc_abi::Program program = nullptr;
-  check(nvrtc, request, "nvrtcCreateProgram",
+  check(job, "nvrtcCreateProgram",
         nvrtc.nvrtcCreateProgram(&program, request.text.c_str(), request.name.c_str(), static_cast<int>(texts.size()),
                                  texts.data(), names.data()));
   return program;
 }
 
-/// NVRTC's size-then-text pairs, without the NUL that it counts.
-std::string text_of(const NvrtcTable& nvrtc, const CompileRequest& request, const Program& program, const char* call,
-                    nvrtc_abi::fn::GetPTXSize* get_size, nvrtc_abi::fn::GetPTX* get_text) {
+/// NVRTC's size-then-bytes pairs.
+std::string bytes_of(const Job& job, const Program& program, const char* call, nvrtc_abi::fn::GetPTXSize* get_size,
+                     nvrtc_abi::fn::GetPTX* get_bytes) {
   std::size_t size = 0;
-  check(nvrtc, request, call, get_size(program.handle(), &size));
-  if (size <= 1) return {};
-  std::string text(size, '\0');
-  check(nvrtc, request, call, get_text(program.handle(), text.data()));
+  check(job, call, get_size(program.handle(), &size));
+  std::string bytes(size, '\0');
+  if (size != 0) check(job, call, get_bytes(program.handle(), bytes.data()));
+  return bytes;
+}
+
+/// Those of a text, without the NUL that NVRTC counts.
+std::string text_of(const Job& job, const Program& program, const char* call, nvrtc_abi::fn::GetPTXSize* get_size,
+                    nvrtc_abi::fn::GetPTX* get_text) {
+  std::string text = bytes_of(job, program, call, get_size, get_text);
   while (!text.empty() && text.back() == '\0') text.pop_back();
   return text;
 }
 
 /// A function that is declared and nowhere defined compiles, and fails only when the module is loaded, without a name.
-void require_complete(const NvrtcTable& nvrtc, const CompileRequest& request, const Compiled& compiled) {
-  const std::size_t at = compiled.ptx.find("\n.extern .func");
+void require_complete(const Job& job, const std::string& ptx) {
+  const std::size_t at = ptx.find("\n.extern .func");
   if (at == std::string::npos) return;
-  const std::string declaration = compiled.ptx.substr(at + 1, compiled.ptx.find('\n', at + 1) - at - 1);
-  fail(MGEMM_COMPILE, "module {}: a function is declared and not defined: {}. NVRTC {} ({})", request.name, declaration,
-       to_string(nvrtc.version), nvrtc.path);
+  const std::string declaration = ptx.substr(at + 1, ptx.find('\n', at + 1) - at - 1);
+  fail(MGEMM_COMPILE, "module {}: a function is declared and not defined: {}. NVRTC {} ({})", job.request.name,
+       declaration, to_string(job.nvrtc.version), job.nvrtc.path);
+}
+
+/// Compiles and returns the log; the program then holds the output.
+std::string run(const Job& job, const Program& program) {
+  std::vector<const char*> pointers;
+  for (const std::string& option : job.options) pointers.push_back(option.c_str());
+  const Result result =
+      job.nvrtc.nvrtcCompileProgram(program.handle(), static_cast<int>(pointers.size()), pointers.data());
+  std::string log_text =
+      text_of(job, program, "nvrtcGetProgramLog", job.nvrtc.nvrtcGetProgramLogSize, job.nvrtc.nvrtcGetProgramLog);
+  if (result != Result::Success) fail_compile(job, "nvrtcCompileProgram", result, log_text);
+  return log_text;
 }
 
 }  // namespace
@@ -150,25 +182,41 @@ std::vector<std::string> compile_options(const std::string& target) {
           "--prec-sqrt=true", "--std=c++20", "--gpu-architecture=" + target};
 }
 
+std::string machine_target(std::string_view target) {
+  if (!target.starts_with(virtual_prefix)) fail(MGEMM_INTERNAL, "'{}' is no compile target", target);
+  return std::string(machine_prefix).append(target.substr(virtual_prefix.size()));
+}
+
 Compiled compile(const NvrtcTable& nvrtc, const CompileRequest& request) {
-  require_target(nvrtc, request);
-  const Program program(nvrtc, create(nvrtc, request));
-
   const std::vector<std::string> options = compile_options(request.target);
-  std::vector<const char*> pointers;
-  pointers.reserve(options.size());
-  for (const std::string& option : options) pointers.push_back(option.c_str());
-  const Result result = nvrtc.nvrtcCompileProgram(program.handle(), static_cast<int>(pointers.size()), pointers.data());
-
+  const Job job{nvrtc, request, options};
+  require_target(job);
+  const Program program(nvrtc, create(job));
   Compiled compiled;
-  compiled.log =
-      text_of(nvrtc, request, program, "nvrtcGetProgramLog", nvrtc.nvrtcGetProgramLogSize, nvrtc.nvrtcGetProgramLog);
-  if (result != Result::Success) fail_compile(nvrtc, request, "nvrtcCompileProgram", result, compiled.log);
-  compiled.ptx = text_of(nvrtc, request, program, "nvrtcGetPTX", nvrtc.nvrtcGetPTXSize, nvrtc.nvrtcGetPTX);
+  compiled.log = run(job, program);
+  compiled.ptx = text_of(job, program, "nvrtcGetPTX", nvrtc.nvrtcGetPTXSize, nvrtc.nvrtcGetPTX);
   if (compiled.ptx.empty())
     fail(MGEMM_COMPILE, "module {}: NVRTC {} gave no PTX", request.name, to_string(nvrtc.version));
-  require_complete(nvrtc, request, compiled);
+  require_complete(job, compiled.ptx);
   return compiled;
+}
+
+MachineCode compile_to_machine_code(const NvrtcTable& nvrtc, const CompileRequest& request,
+                                    const std::vector<std::string>& options) {
+  if (nvrtc.nvrtcGetCUBINSize == nullptr || nvrtc.nvrtcGetCUBIN == nullptr) {
+    fail(MGEMM_UNSUPPORTED, "NVRTC {} ({}) lacks nvrtcGetCUBIN, it gives no machine code", to_string(nvrtc.version),
+         nvrtc.path);
+  }
+  const Job job{nvrtc, request, options};
+  require_target(job);
+  const Program program(nvrtc, create(job));
+  MachineCode result;
+  result.log = run(job, program);
+  result.code = bytes_of(job, program, "nvrtcGetCUBIN", nvrtc.nvrtcGetCUBINSize, nvrtc.nvrtcGetCUBIN);
+  if (!result.code.starts_with(elf_magic)) {
+    fail(MGEMM_COMPILE, "module {}: NVRTC {} gave no machine code", request.name, to_string(nvrtc.version));
+  }
+  return result;
 }
 
 }  // namespace mgemm

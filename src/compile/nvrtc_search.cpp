@@ -1,6 +1,5 @@
 #include "compile/nvrtc_search.hpp"
 
-#include <dlfcn.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,7 +7,7 @@
 #include <charconv>
 #include <string_view>
 
-#include "base/cuda_abi.hpp"
+#include "compile/nvrtc_load.hpp"
 
 namespace mgemm {
 namespace {
@@ -68,18 +67,11 @@ std::vector<Builtins> builtins_in(const fs::path& folder) {
   return found;
 }
 
-/// The last resort: the library says its version itself. It stays open.
-NvrtcVersion ask_version(const std::string& path) {
-  NvrtcVersion version;
-  void* const handle = dlopen(path.c_str(), RTLD_LAZY | RTLD_LOCAL);
-  if (handle == nullptr) return {};
-  auto* const function = reinterpret_cast<nvrtc_abi::fn::Version*>(dlsym(handle, "nvrtcVersion"));
-  if (function == nullptr || function(&version.major, &version.minor) != nvrtc_abi::Result::Success) return {};
-  return version;
-}
+/// The last resort: the library says its version itself, {} if it cannot be asked.
+using AskVersion = std::function<NvrtcVersion(const std::string& path)>;
 
 /// Finds out version and builtins of a candidate, or says in its verdict why it is none.
-void inspect(NvrtcCandidate& candidate) {
+void inspect(NvrtcCandidate& candidate, const AskVersion& ask) {
   const fs::path path(candidate.path);
   const NamedVersion named = version_in_name(path.filename().string(), library_prefix);
   std::vector<Builtins> builtins = builtins_in(path.parent_path());
@@ -91,7 +83,7 @@ void inspect(NvrtcCandidate& candidate) {
   } else if (builtins.size() == 1) {
     candidate.version = builtins.front().version;
   } else if (builtins.size() > 1) {
-    candidate.version = ask_version(candidate.path);
+    candidate.version = ask(candidate.path);
     if (candidate.version.major == 0) candidate.verdict = "does not say its version";
   } else {
     candidate.verdict = fmt::format("no {}* of its version in its folder", builtins_prefix);
@@ -143,13 +135,30 @@ void add_candidates(const SourcePlaces& source, bool by_name, std::vector<NvrtcC
   }
 }
 
-void choose(NvrtcReport& report, const TryLoad& load) {
-  std::vector<NvrtcCandidate*> order;
+NvrtcReport look_around(const SearchEnvironment& environment, int driver_version, const AskVersion& ask) {
+  NvrtcReport report;
+  const std::optional<SourcePlaces> only = override_place(environment);
+  report.places = only ? std::vector{*only} : all_places(environment);
+  for (const SourcePlaces& source : report.places) add_candidates(source, only.has_value(), report.candidates);
   for (NvrtcCandidate& candidate : report.candidates) {
+    inspect(candidate, ask);
+    judge_version(candidate, driver_version);
+  }
+  return report;
+}
+
+/// The candidates without a verdict, the best first.
+std::vector<NvrtcCandidate*> by_preference(std::vector<NvrtcCandidate>& candidates) {
+  std::vector<NvrtcCandidate*> order;
+  for (NvrtcCandidate& candidate : candidates) {
     if (candidate.verdict.empty()) order.push_back(&candidate);
   }
   std::ranges::stable_sort(order, [](const auto* a, const auto* b) { return a->version > b->version; });
-  for (NvrtcCandidate* candidate : order) {
+  return order;
+}
+
+void choose(NvrtcReport& report, const TryLoad& load) {
+  for (NvrtcCandidate* candidate : by_preference(report.candidates)) {
     if (report.available) {
       candidate->verdict = fmt::format("not needed, {} serves", report.path);
       continue;
@@ -198,20 +207,22 @@ std::string search_reason(const NvrtcReport& report) {
 
 }  // namespace
 
-std::string to_string(const NvrtcVersion& version) { return fmt::format("{}.{}", version.major, version.minor); }
-
 NvrtcReport search_nvrtc(const SearchEnvironment& environment, int driver_version, const TryLoad& load) {
-  NvrtcReport report;
-  const std::optional<SourcePlaces> only = override_place(environment);
-  report.places = only ? std::vector{*only} : all_places(environment);
-  for (const SourcePlaces& source : report.places) add_candidates(source, only.has_value(), report.candidates);
-  for (NvrtcCandidate& candidate : report.candidates) {
-    inspect(candidate);
-    judge_version(candidate, driver_version);
-  }
+  NvrtcReport report = look_around(environment, driver_version, ask_nvrtc_version);
   choose(report, load);
-  if (!report.available) report.reason = only ? override_reason(report) : search_reason(report);
+  if (!report.available) report.reason = override_place(environment) ? override_reason(report) : search_reason(report);
   return report;
+}
+
+std::optional<NvrtcCandidate> nvrtc_by_name(const SearchEnvironment& environment, int driver_version) {
+  bool unnamed = false;
+  NvrtcReport report = look_around(environment, driver_version, [&](const std::string&) {
+    unnamed = true;
+    return NvrtcVersion{};
+  });
+  const std::vector<NvrtcCandidate*> order = by_preference(report.candidates);
+  if (unnamed || order.empty()) return std::nullopt;
+  return *order.front();
 }
 
 }  // namespace mgemm

@@ -1,22 +1,13 @@
 #pragma once
-#include <compare>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "compile/nvrtc_sources.hpp"
+#include "compile/nvrtc_version.hpp"
 
 namespace mgemm {
-
-struct NvrtcVersion {
-  int major = 0;  // 0: unknown
-  int minor = 0;
-  friend auto operator<=>(const NvrtcVersion&, const NvrtcVersion&) = default;  // NOLINT(modernize-use-nullptr)
-};
-
-std::string to_string(const NvrtcVersion& version);
-
-constexpr NvrtcVersion oldest_nvrtc{12, 3};
 
 /// An NVRTC that was found, and what was made of it.
 struct NvrtcCandidate {
@@ -43,5 +34,9 @@ using TryLoad = std::function<std::string(const NvrtcCandidate&)>;
 /// Looks in all places and loads the newest version that the driver can take (`driver_version` as CUDA counts, 0: no
 /// driver, any version), the earlier place among equals, the next one if it does not load.
 NvrtcReport search_nvrtc(const SearchEnvironment& environment, int driver_version, const TryLoad& load);
+
+/// The candidate that the search would try to load first, by the names of files: nothing is opened. nullopt if there is
+/// none, or if somewhere only a library itself could tell its version.
+std::optional<NvrtcCandidate> nvrtc_by_name(const SearchEnvironment& environment, int driver_version);
 
 }  // namespace mgemm

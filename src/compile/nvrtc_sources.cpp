@@ -1,13 +1,14 @@
 #include "compile/nvrtc_sources.hpp"
 
 #include <dlfcn.h>
-#include <link.h>
 
 #include <algorithm>
 #include <array>
 #include <cstdlib>
 #include <fstream>
 #include <string_view>
+
+#include "compile/loader_path.hpp"
 
 namespace mgemm {
 namespace {
@@ -136,14 +137,6 @@ using Source = SourcePlaces (*)(const SearchEnvironment&);
 
 constexpr std::array<Source, 8> sources{cuda_home, cuda_path, beside_ourselves, virtual_env,
                                         conda,     mapped,    by_loader,        installed_toolkit};
-
-/// Where the loader finds a library. It stays open: closing NVRTC under another user's feet is no option.
-std::string path_by_loader(const std::string& name) {
-  void* const handle = dlopen(name.c_str(), RTLD_LAZY | RTLD_LOCAL);
-  link_map* map = nullptr;
-  if (handle == nullptr || dlinfo(handle, RTLD_DI_LINKMAP, &map) != 0 || map->l_name == nullptr) return {};
-  return map->l_name;
-}
 
 std::optional<std::string> variable_of_process(const char* name) {
   const char* const value = secure_getenv(name);  // a set-uid program must not load what its caller names

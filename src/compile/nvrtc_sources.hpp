@@ -13,7 +13,7 @@ struct SearchEnvironment {
   std::filesystem::path own_file;                              // the shared library we are in
   std::filesystem::path maps = "/proc/self/maps";              // what is mapped into this process
   std::filesystem::path toolkit = "/usr/local/cuda";           // where the toolkit's installer puts it
-  std::function<std::string(const std::string& name)> loader;  // path of what dlopen finds by name; "" if nothing
+  std::function<std::string(const std::string& name)> loader;  // path of what dlopen would find by name; "" if nothing
 };
 
 /// Of this process.

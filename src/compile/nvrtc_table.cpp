@@ -1,45 +1,13 @@
 #include "compile/nvrtc_table.hpp"
 
-#include <dlfcn.h>
-#include <fmt/format.h>
-
-#include <array>
 #include <atomic>
 
 #include "base/error.hpp"
 #include "base/log.hpp"
+#include "compile/nvrtc_load.hpp"
 
 namespace mgemm {
 namespace {
-
-struct Symbol {
-  const char* name;
-  void (*assign)(NvrtcTable&, void*);
-};
-
-template <auto Member>
-void assign(NvrtcTable& table, void* pointer) {
-  table.*Member = reinterpret_cast<std::remove_reference_t<decltype(table.*Member)>>(pointer);
-}
-
-constexpr std::array symbols{
-    Symbol{"nvrtcVersion", assign<&NvrtcTable::nvrtcVersion>},
-    Symbol{"nvrtcGetErrorString", assign<&NvrtcTable::nvrtcGetErrorString>},
-    Symbol{"nvrtcCreateProgram", assign<&NvrtcTable::nvrtcCreateProgram>},
-    Symbol{"nvrtcDestroyProgram", assign<&NvrtcTable::nvrtcDestroyProgram>},
-    Symbol{"nvrtcCompileProgram", assign<&NvrtcTable::nvrtcCompileProgram>},
-    Symbol{"nvrtcGetPTXSize", assign<&NvrtcTable::nvrtcGetPTXSize>},
-    Symbol{"nvrtcGetPTX", assign<&NvrtcTable::nvrtcGetPTX>},
-    Symbol{"nvrtcGetProgramLogSize", assign<&NvrtcTable::nvrtcGetProgramLogSize>},
-    Symbol{"nvrtcGetProgramLog", assign<&NvrtcTable::nvrtcGetProgramLog>},
-    Symbol{"nvrtcGetNumSupportedArchs", assign<&NvrtcTable::nvrtcGetNumSupportedArchs>},
-    Symbol{"nvrtcGetSupportedArchs", assign<&NvrtcTable::nvrtcGetSupportedArchs>},
-};
-
-std::string loader_error() {
-  const char* const text = dlerror();
-  return text != nullptr ? text : "the loader gives no reason";
-}
 
 std::atomic<const NvrtcLibrary*> substitute{nullptr};
 
@@ -66,33 +34,6 @@ const NvrtcLibrary& library_for(int driver_version) {
 }
 
 }  // namespace
-
-std::string load_nvrtc(const NvrtcCandidate& candidate, NvrtcTable& table) {
-  // First, and kept: NVRTC opens it by its bare name at the first compile, which finds what is already loaded.
-  if (dlopen(candidate.builtins.c_str(), RTLD_NOW | RTLD_LOCAL) == nullptr) {
-    return fmt::format("its builtins could not be opened: {}", loader_error());
-  }
-  void* const handle = dlopen(candidate.path.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (handle == nullptr) return fmt::format("could not be opened: {}", loader_error());
-
-  NvrtcTable loaded;
-  for (const Symbol& symbol : symbols) {
-    void* const pointer = dlsym(handle, symbol.name);
-    if (pointer == nullptr) return fmt::format("lacks {}", symbol.name);
-    symbol.assign(loaded, pointer);
-  }
-  NvrtcVersion version;
-  if (const auto result = loaded.nvrtcVersion(&version.major, &version.minor); result != nvrtc_abi::Result::Success) {
-    return fmt::format("nvrtcVersion fails: {}", loaded.nvrtcGetErrorString(result));
-  }
-  if (version != candidate.version) {
-    return fmt::format("says it is {}, its name says {}", to_string(version), to_string(candidate.version));
-  }
-  loaded.path = candidate.path;
-  loaded.version = version;
-  table = loaded;
-  return {};
-}
 
 NvrtcLibrary find_nvrtc_in(const SearchEnvironment& environment, int driver_version) {
   NvrtcLibrary library;

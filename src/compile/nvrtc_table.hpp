@@ -15,6 +15,8 @@ struct NvrtcTable {
   nvrtc_abi::fn::CompileProgram* nvrtcCompileProgram = nullptr;
   nvrtc_abi::fn::GetPTXSize* nvrtcGetPTXSize = nullptr;
   nvrtc_abi::fn::GetPTX* nvrtcGetPTX = nullptr;
+  nvrtc_abi::fn::GetCUBINSize* nvrtcGetCUBINSize = nullptr;  // null if this NVRTC gives no machine code
+  nvrtc_abi::fn::GetCUBIN* nvrtcGetCUBIN = nullptr;
   nvrtc_abi::fn::GetProgramLogSize* nvrtcGetProgramLogSize = nullptr;
   nvrtc_abi::fn::GetProgramLog* nvrtcGetProgramLog = nullptr;
   nvrtc_abi::fn::GetNumSupportedArchs* nvrtcGetNumSupportedArchs = nullptr;
@@ -22,6 +24,7 @@ struct NvrtcTable {
 
   std::string path;
   NvrtcVersion version;
+  std::string builtins{};  // the file opened with it
 };
 
 /// A search and what it loaded. The table is filled in if the report says that NVRTC is available.
@@ -29,9 +32,6 @@ struct NvrtcLibrary {
   NvrtcTable table;
   NvrtcReport report;
 };
-
-/// Opens a candidate's builtins and then itself into `table`; "" or what is wrong with it. Nothing is ever closed.
-std::string load_nvrtc(const NvrtcCandidate& candidate, NvrtcTable& table);
 
 NvrtcLibrary find_nvrtc_in(const SearchEnvironment& environment, int driver_version);
 

@@ -11,6 +11,7 @@
 struct mgemm::nvrtc_abi::ProgramTag {
   mgemm::fake::CompileCall call;
   std::string ptx;
+  std::string code;
   std::string log;
 };
 
@@ -137,8 +138,13 @@ Result compile_program(Program program, int option_count, const char* const* opt
     program->call.options.assign(options, options + option_count);
     state->compiles.push_back(program->call);
     program->log = state->log;
-    if (state->outcome == Result::Success) program->ptx = ptx_of(program->call.source);
-    return state->outcome;
+    if (state->outcome != Result::Success) return state->outcome;
+    program->ptx = ptx_of(program->call.source);
+    // As the real one: machine code only for a real architecture. Its last byte is a NUL, which belongs to it.
+    const bool real = std::ranges::any_of(
+        program->call.options, [](const std::string& option) { return option.starts_with("--gpu-architecture=sm_"); });
+    if (real) program->code = "\177ELF" + program->ptx + '\0';
+    return Result::Success;
   });
 }
 
@@ -149,6 +155,13 @@ Result get_ptx_size(Program program, std::size_t* size) {
 Result get_ptx(Program program, char* text) {
   return program_call("nvrtcGetPTX", program,
                       [&](ProgramTag& tag) { std::memcpy(text, tag.ptx.c_str(), tag.ptx.size() + 1); });
+}
+Result get_code_size(Program program, std::size_t* size) {
+  return program_call("nvrtcGetCUBINSize", program, [&](ProgramTag& tag) { *size = tag.code.size(); });
+}
+Result get_code(Program program, char* code) {
+  return program_call("nvrtcGetCUBIN", program,
+                      [&](ProgramTag& tag) { std::memcpy(code, tag.code.data(), tag.code.size()); });
 }
 Result get_log_size(Program program, std::size_t* size) {
   return program_call("nvrtcGetProgramLogSize", program, [&](ProgramTag& tag) { *size = tag.log.size() + 1; });
@@ -201,12 +214,15 @@ const NvrtcTable& Nvrtc::table() {
                                      .nvrtcCompileProgram = compile_program,
                                      .nvrtcGetPTXSize = get_ptx_size,
                                      .nvrtcGetPTX = get_ptx,
+                                     .nvrtcGetCUBINSize = get_code_size,
+                                     .nvrtcGetCUBIN = get_code,
                                      .nvrtcGetProgramLogSize = get_log_size,
                                      .nvrtcGetProgramLog = get_log,
                                      .nvrtcGetNumSupportedArchs = arch_count,
                                      .nvrtcGetSupportedArchs = archs,
                                      .path = "/fake/libnvrtc.so.13",
-                                     .version = {13, 0}};
+                                     .version = {13, 0},
+                                     .builtins = "/fake/libnvrtc-builtins.so.13.0"};
   return fake_table;
 }
 

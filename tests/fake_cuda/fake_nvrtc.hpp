@@ -1,4 +1,5 @@
 // An NVRTC for tests: its PTX has an entry for every `extern "C" __global__` function of the source and nothing else.
+// Its machine code, for a target such as sm_90a, is that PTX behind ELF's magic and before a NUL.
 #pragma once
 #include <map>
 #include <string>

@@ -125,6 +125,8 @@ static_assert(same<nv::fn::DestroyProgram, decltype(&nvrtcDestroyProgram)>);
 static_assert(same<nv::fn::CompileProgram, decltype(&nvrtcCompileProgram)>);
 static_assert(same<nv::fn::GetPTXSize, decltype(&nvrtcGetPTXSize)>);
 static_assert(same<nv::fn::GetPTX, decltype(&nvrtcGetPTX)>);
+static_assert(same<nv::fn::GetCUBINSize, decltype(&nvrtcGetCUBINSize)>);
+static_assert(same<nv::fn::GetCUBIN, decltype(&nvrtcGetCUBIN)>);
 static_assert(same<nv::fn::GetProgramLogSize, decltype(&nvrtcGetProgramLogSize)>);
 static_assert(same<nv::fn::GetProgramLog, decltype(&nvrtcGetProgramLog)>);
 static_assert(same<nv::fn::GetNumSupportedArchs, decltype(&nvrtcGetNumSupportedArchs)>);

@@ -1,11 +1,15 @@
 #include "compile/nvrtc_search.hpp"
 
+#include <dlfcn.h>
+#include <link.h>
+
 #include <algorithm>
 #include <array>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <string>
@@ -13,6 +17,8 @@
 #include <vector>
 
 #include "base/error.hpp"
+#include "compile/loader_path.hpp"
+#include "compile/nvrtc_load.hpp"
 #include "compile/nvrtc_table.hpp"
 #include "fake_cuda/fake_nvrtc.hpp"
 #include "support/raises.hpp"
@@ -80,7 +86,20 @@ struct Machine {
     return file;
   }
 
-  NvrtcLibrary find(int driver_version = 0) const { return mgemm::find_nvrtc_in(environment(), driver_version); }
+  /// The search; by names alone it must come to the same file first, and without opening any.
+  NvrtcLibrary find(int driver_version = 0) const {
+    const std::uint64_t loads = mgemm::nvrtc_loads();
+    const std::optional<NvrtcCandidate> named = mgemm::nvrtc_by_name(environment(), driver_version);
+    CHECK(mgemm::nvrtc_loads() == loads);
+    NvrtcLibrary library = mgemm::find_nvrtc_in(environment(), driver_version);
+    if (!named) return library;
+    const auto same = std::ranges::find(library.report.candidates, named->path, &NvrtcCandidate::path);
+    REQUIRE(same != library.report.candidates.end());
+    CHECK(same->version == named->version);
+    CHECK(same->builtins == named->builtins);
+    CHECK(same->verdict.find("not needed") == std::string::npos);
+    return library;
+  }
 };
 
 const NvrtcCandidate& candidate_at(const NvrtcReport& report, const fs::path& path) {
@@ -170,6 +189,10 @@ TEST_CASE("nvrtc: each source alone is enough") {
   const NvrtcLibrary library = machine.find();
   INFO(library.report.reason);
   REQUIRE(library.report.available);
+  const std::optional<NvrtcCandidate> named = mgemm::nvrtc_by_name(machine.environment(), 0);
+  REQUIRE(named);
+  CHECK(named->path == expected.string());
+  CHECK(named->builtins == library.table.builtins);
   CHECK(library.report.path == expected.string());
   CHECK(library.table.path == expected.string());
   CHECK(library.table.nvrtcGetPTX != nullptr);
@@ -256,6 +279,7 @@ TEST_CASE("nvrtc: where names leave the version open the library is asked") {
   machine.package("scratch", "12_8");
   fs::rename(machine.root / "scratch/libnvrtc-builtins.so.12.8",
              machine.root / "toolkit/lib64/libnvrtc-builtins.so.12.8");
+  CHECK(!mgemm::nvrtc_by_name(machine.environment(), 0));
   const NvrtcReport report = machine.find().report;
   CHECK(report.path == file.string());
   CHECK(report.version == NvrtcVersion{12, 9});
@@ -388,5 +412,47 @@ TEST_CASE("nvrtc: this machine's is found, once, by eight threads") {
   for (const NvrtcCandidate& candidate : report.candidates) {
     std::printf("%s (%s, %s): %s\n", candidate.path.c_str(), candidate.source.c_str(),
                 to_string(candidate.version).c_str(), candidate.verdict.c_str());
+  }
+}
+
+// Catches: another file than the dynamic loader would open, or one opened to find out.
+TEST_CASE("nvrtc: where the dynamic loader finds libraries, without loading them") {
+  CHECK(mgemm::path_by_loader("libno-such-library.so.1").empty());
+  int found = 0;
+  for (const char* name : {"libc.so.6", "libthread_db.so.1", "libBrokenLocale.so.1", "libanl.so.1"}) {
+    const bool loaded_before = dlopen(name, RTLD_LAZY | RTLD_NOLOAD) != nullptr;
+    const std::string path = mgemm::path_by_loader(name);
+    CHECK((dlopen(name, RTLD_LAZY | RTLD_NOLOAD) != nullptr) == loaded_before);
+    void* const handle = dlopen(name, RTLD_LAZY | RTLD_LOCAL);
+    link_map* map = nullptr;
+    if (handle == nullptr || dlinfo(handle, RTLD_DI_LINKMAP, &map) != 0) {
+      CHECK(path.empty());
+      continue;
+    }
+    ++found;
+    CHECK(fs::canonical(path) == fs::canonical(map->l_name));
+  }
+  CHECK(found >= 1);
+}
+
+// Catches: a damaged loader's cache that is read past its end.
+TEST_CASE("nvrtc: the loader's cache, whole and damaged") {
+  std::ifstream file("/etc/ld.so.cache", std::ios::binary);
+  const std::string cache{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  if (cache.empty()) MGEMM_SKIP("no loader's cache on this machine");
+  const std::string path = mgemm::path_in_loader_cache(cache, "libc.so.6");
+  CHECK(fs::exists(path));
+  CHECK(mgemm::path_in_loader_cache("", "libc.so.6").empty());
+  CHECK(mgemm::path_in_loader_cache(cache, "libno-such-library.so.1").empty());
+  for (std::size_t size = 0; size < cache.size(); size += 1 + size / 16) {
+    const std::string found = mgemm::path_in_loader_cache(cache.substr(0, size), "libc.so.6");
+    CHECK((found.empty() || found == path));
+  }
+  const std::size_t header = cache.find("glibc-ld.so.cache1.1");
+  if (header == std::string::npos) return;
+  for (std::size_t at = header; at < std::min(cache.size(), header + 1000); ++at) {
+    std::string damaged = cache;
+    damaged[at] = '\xff';
+    mgemm::path_in_loader_cache(damaged, "libc.so.6");
   }
 }

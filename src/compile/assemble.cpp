@@ -1,0 +1,56 @@
+#include "compile/assemble.hpp"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "compile/child_process.hpp"
+
+namespace mgemm {
+namespace {
+
+/// What went wrong with a conversation that gave no response.
+std::string account_of(const Conversation& talk, const std::string& problem) {
+  std::string text = talk.ending;
+  if (text.empty()) {
+    text = fmt::format("gave a response that {}", problem);
+  } else if (!talk.output.empty()) {
+    text += fmt::format("; its response {}", problem);
+  } else {
+    text += " without a response";
+  }
+  if (!talk.errors.empty()) text += fmt::format("; it wrote: {}", talk.errors);
+  while (text.ends_with('\n')) text.pop_back();
+  return text;
+}
+
+}  // namespace
+
+AssembleRequest assemble_request(CompileRequest module, const NvrtcCandidate& nvrtc) {
+  module.target = machine_target(module.target);
+  std::vector<std::string> options = compile_options(module.target);
+  return {std::move(module), std::move(options), nvrtc};
+}
+
+AssembledModule assemble(const std::string& helper, const AssembleRequest& request, const AssembleLimits& limits) {
+  const std::size_t limit = limits.response_bytes;
+  const auto wanted = [&](std::string_view output) { return frame_bytes_wanted(response_kind, output, limit); };
+  const Conversation talk = converse(helper, encode_request(request), wanted, limits.time);
+  std::string problem;
+  std::optional<AssembleResponse> response = decode_response(talk.output, limit, problem);
+  const CompileRequest& module = request.module;
+  if (!response) {
+    fail(MGEMM_COMPILE, "module {}: no machine code for {} from NVRTC {} ({}): {} {}", module.name, module.target,
+         to_string(request.nvrtc.version), request.nvrtc.path, helper, account_of(talk, problem));
+  }
+  if (response->status != MGEMM_OK) throw Error(response->status, response->log);
+  if (response->code.empty()) fail(MGEMM_COMPILE, "module {}: {} gave an empty image", module.name, helper);
+  AssembledModule result;
+  result.sha256 = sha256(response->code);
+  result.code = std::move(response->code);
+  result.version = response->version;
+  result.log = std::move(response->log);
+  return result;
+}
+
+}  // namespace mgemm

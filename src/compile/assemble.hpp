@@ -1,0 +1,34 @@
+#pragma once
+#include <chrono>
+#include <cstddef>
+#include <string>
+
+#include "base/sha256.hpp"
+#include "compile/assemble_protocol.hpp"
+
+namespace mgemm {
+
+struct AssembleLimits {
+  std::chrono::milliseconds time{120'000};
+  std::size_t response_bytes = std::size_t{64} << 20U;
+};
+
+/// Machine code of a module.
+struct AssembledModule {
+  std::string code;  // an ELF image
+  Digest sha256;     // of it
+  NvrtcVersion version;
+  std::string log;  // the compiler's, if it had anything to say
+};
+
+/// The request for a module's machine code from the same text and options as its PTX; `module.target` is that of the
+/// PTX, for example "compute_90a".
+AssembleRequest assemble_request(CompileRequest module, const NvrtcCandidate& nvrtc);
+
+/// Has NVRTC assemble a module in a process of its own (`helper`, see find_helper), because NVRTC's assembler is known
+/// to end the process it runs in. Only a complete response whose SHA-256 agrees counts. Errors: MGEMM_COMPILE with what
+/// happened (a signal's name, the time limit, what is wrong with the response, the compiler's message),
+/// MGEMM_UNSUPPORTED, MGEMM_OUT_OF_MEMORY. Any number of threads at a time.
+AssembledModule assemble(const std::string& helper, const AssembleRequest& request, const AssembleLimits& limits = {});
+
+}  // namespace mgemm

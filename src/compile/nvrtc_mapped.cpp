@@ -1,0 +1,155 @@
+#include "compile/nvrtc_mapped.hpp"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+#include <fstream>
+#include <string_view>
+#include <vector>
+
+#include "base/descriptor.hpp"
+#include "base/error.hpp"
+
+namespace mgemm {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view deleted_mark = " (deleted)";
+
+/// A line of /proc/self/maps that has a path.
+struct Mapping {
+  std::uintptr_t start = 0;
+  std::uintptr_t end = 0;
+  std::string file;  // device and inode
+  std::string path;
+  bool deleted = false;
+};
+
+Mapping parse(const std::string& line) {
+  // start-end permissions offset device inode path
+  Mapping mapping;
+  const char* const last = line.data() + line.size();
+  const char* const dash = std::from_chars(line.data(), last, mapping.start, 16).ptr;
+  if (dash != last) std::from_chars(dash + 1, last, mapping.end, 16);
+  std::size_t field = 0;
+  for (int skipped = 0; skipped < 3 && field != std::string::npos; ++skipped) {
+    field = line.find(' ', field);
+    if (field != std::string::npos) ++field;
+  }
+  const std::size_t path = line.find('/');
+  if (field == std::string::npos || path == std::string::npos || path < field) return mapping;
+  mapping.file = line.substr(field, line.find_last_not_of(' ', path - 1) + 1 - field);
+  mapping.path = line.substr(path);
+  mapping.deleted = mapping.path.ends_with(deleted_mark);
+  if (mapping.deleted) mapping.path.resize(mapping.path.size() - deleted_mark.size());
+  return mapping;
+}
+
+std::vector<Mapping> mappings() {
+  std::vector<Mapping> result;
+  std::ifstream maps("/proc/self/maps");
+  for (std::string line; std::getline(maps, line);) {
+    if (Mapping mapping = parse(line); !mapping.path.empty()) result.push_back(std::move(mapping));
+  }
+  return result;
+}
+
+/// Maps a file's first page, to learn what that file is called in /proc/self/maps now: on layered file systems device
+/// and inode there are not those of stat.
+class Probe {
+ public:
+  explicit Probe(const std::string& path) {
+    const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
+    if (file.valid()) page_ = ::mmap(nullptr, page_bytes, PROT_READ, MAP_PRIVATE, file.get(), 0);
+  }
+  ~Probe() {
+    if (page_ != MAP_FAILED) ::munmap(page_, page_bytes);
+  }
+  Probe(const Probe&) = delete;
+  Probe& operator=(const Probe&) = delete;
+  Probe(Probe&&) = delete;
+  Probe& operator=(Probe&&) = delete;
+
+  /// Device and inode; "" if the file cannot be mapped.
+  std::string file_in(const std::vector<Mapping>& all) const {
+    const auto own = std::ranges::find(all, reinterpret_cast<std::uintptr_t>(page_), &Mapping::start);
+    return page_ == MAP_FAILED || own == all.end() ? std::string() : own->file;
+  }
+
+ private:
+  static constexpr std::size_t page_bytes = 1;
+  void* page_ = MAP_FAILED;
+};
+
+/// Whether the file that is mapped is no longer the one at its path.
+bool replaced(const Mapping& mapping) {
+  if (mapping.deleted) return true;
+  const Probe probe(mapping.path);
+  return probe.file_in(mappings()) != mapping.file;
+}
+
+bool has_name(const Mapping& mapping, std::string_view name) {
+  const std::string file = fs::path(mapping.path).filename().string();
+  return file == name || (file.starts_with(name) && file[name.size()] == '.');  // a longer version behind it
+}
+
+std::string judge_other_builtins(const Mapping& mapping, const NvrtcFiles& files) {
+  if (replaced(mapping)) {
+    return fmt::format("{} is mapped into this process and no longer at its path, so it cannot be compared with {}",
+                       mapping.path, files.builtins);
+  }
+  if (same_content(mapping.path, files.builtins)) return {};
+  return fmt::format("{} is mapped into this process too and differs from {}; NVRTC may use either", mapping.path,
+                     files.builtins);
+}
+
+std::string judge_function(const NvrtcFiles& files, const void* function) {
+  const auto address = reinterpret_cast<std::uintptr_t>(function);
+  const Probe probe(files.library);
+  const std::vector<Mapping> all = mappings();
+  const auto holder = std::ranges::find_if(
+      all, [&](const Mapping& mapping) { return mapping.start <= address && address < mapping.end; });
+  if (holder != all.end() && holder->file == probe.file_in(all)) return {};
+  return fmt::format("the NVRTC in use is no longer the file {}", files.library);
+}
+
+std::string judge_mappings(const NvrtcFiles& files) {
+  const std::string name = fs::path(files.builtins).filename().string();
+  const std::string library = fs::canonical(files.library).string();
+  const std::string builtins = fs::canonical(files.builtins).string();
+  std::vector<std::string> seen;
+  for (const Mapping& mapping : mappings()) {
+    const bool ours = mapping.path == library || mapping.path == builtins;
+    if (!ours && !has_name(mapping, name)) continue;
+    const std::string segment_of = mapping.file + mapping.path;  // a library has several
+    if (std::ranges::find(seen, segment_of) != seen.end()) continue;
+    seen.push_back(segment_of);
+    if (ours && replaced(mapping)) return fmt::format("{} was replaced since this process mapped it", mapping.path);
+    std::string reason = ours ? std::string() : judge_other_builtins(mapping, files);
+    if (!reason.empty()) return reason;
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string reason_not_to_keep(const NvrtcFiles& files, const void* function) {
+  try {
+    if (stamp_file(files.library) != files.library_stamp) {
+      return fmt::format("{} was changed or replaced since it was looked at", files.library);
+    }
+    if (stamp_file(files.builtins) != files.builtins_stamp) {
+      return fmt::format("{} was changed or replaced since it was looked at", files.builtins);
+    }
+    std::string reason = function != nullptr ? judge_function(files, function) : std::string();
+    return reason.empty() ? judge_mappings(files) : reason;
+  } catch (const std::exception& error) {
+    return error.what();
+  }
+}
+
+}  // namespace mgemm
