@@ -16,6 +16,8 @@ quietly() {
   return 1
 }
 
+has_gpu() { [[ -e /dev/nvidiactl ]] || nvidia-smi -L >/dev/null 2>&1; }
+
 # The first libnvrtc among the arguments, each a file or a folder.
 first_nvrtc() {
   local place file
@@ -30,37 +32,27 @@ first_nvrtc() {
   return 1
 }
 
-# Where the library will find NVRTC by itself; fails if it will not.
-system_nvrtc() {
-  local python
-  shopt -s nullglob
-  local places=("${MAMBA_GEMM_NVRTC:-/nowhere}" "${CUDA_HOME:-/nowhere}"/lib{64,}
-    "${CUDA_PATH:-/nowhere}"/lib{64,} "${CONDA_PREFIX:-/nowhere}/lib")
-  first_nvrtc "${places[@]}" && return
-  mapfile -t places < <(/sbin/ldconfig -p 2>/dev/null | sed -n 's/.*=> \(.*\/libnvrtc\.so.*\)/\1/p')
-  first_nvrtc "${places[@]}" && return
-  IFS=: read -r -a places <<<"${LD_LIBRARY_PATH:-}"
-  first_nvrtc "${places[@]}" /usr/local/cuda/lib64 && return
-  for python in python3 /usr/bin/python3; do
-    places=()
-    mapfile -t places < <("$python" -c 'import site, glob
-for folder in site.getsitepackages() + [site.getusersitepackages()]:
-    print("\n".join(glob.glob(folder + "/nvidia/*/lib")))' 2>/dev/null)
-    first_nvrtc "${places[@]}" && return
-  done
-  return 1
-}
-
-# The one tools/setup has fetched.
+# The one tools/fetch_nvrtc has fetched.
 fetched_nvrtc() {
   shopt -s nullglob
   first_nvrtc build/nvrtc/nvidia/*/lib | sed "s|^build|$root/build|" | grep .
 }
 
-# Makes a fetched NVRTC known to the library, where there is no other.
-use_fetched_nvrtc() {
-  if ! system_nvrtc >/dev/null && fetched_nvrtc >/dev/null; then
+# Whether the library finds a compiler that serves; it knows best where to look and what it can use.
+library_has_nvrtc() {
+  build/release/bin/mamba-gemm info --json 2>/dev/null |
+    python3 -c 'import json, sys; sys.exit(0 if json.load(sys.stdin)["nvrtc"]["available"] else 1)' 2>/dev/null
+}
+
+# Once the tool is built: where the library finds no compiler, one is fetched and named to it. Without one the reference
+# device still works.
+provide_nvrtc() {
+  library_has_nvrtc && return
+  if fetched_nvrtc >/dev/null || tools/fetch_nvrtc; then
     MAMBA_GEMM_NVRTC=$(fetched_nvrtc)
     export MAMBA_GEMM_NVRTC
+    library_has_nvrtc && return
+    unset MAMBA_GEMM_NVRTC
   fi
+  echo "note: no NVRTC ($logs/nvrtc.log); the reference device works without it, GPUs do not" >&2
 }
