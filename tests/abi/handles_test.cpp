@@ -148,6 +148,25 @@ TEST_CASE("many threads make and destroy objects of their own") {
   REQUIRE(failures == 0);
 }
 
+// Catches a slot that is given to a new owner while the old one still holds it: BUSY for a handle nobody shares.
+TEST_CASE("handles of one thread are never busy because of another thread's") {
+  std::atomic<int> failures{0};
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 8; ++t) {
+    threads.emplace_back([&] {
+      const Objects o;
+      for (int round = 0; round < 4000; ++round) {
+        mgemm_launch launch = 0;
+        if (mgemm_launch_create(&launch, o.plan, &o.operands) != MGEMM_OK) ++failures;
+        if (mgemm_launch_validate(launch) != MGEMM_OK) ++failures;
+        if (mgemm_launch_destroy(launch) != MGEMM_OK) ++failures;
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  REQUIRE(failures == 0);
+}
+
 // Catches a child that hangs on its parent's locks or threads, or works on its parent's objects.
 TEST_CASE("after fork the child's inherited handles say so and new contexts work") {
 #if defined(__SANITIZE_THREAD__)

@@ -1,5 +1,12 @@
 // The reference device through the public interface.
+#include <algorithm>
+#include <cfenv>
 #include <cmath>
+#include <cstring>
+#include <limits>
+#if defined(__x86_64__)
+#include <xmmintrin.h>
+#endif
 
 #include "support/device_product.hpp"
 
@@ -163,4 +170,73 @@ TEST_CASE("the reference device has one stream") {
   REQUIRE(mgemm_context_set_stream(reference.handle(), 0) == MGEMM_OK);
   REQUIRE(mgemm_context_wait_stream(reference.handle(), 0) == MGEMM_OK);
   reference.synchronize();
+}
+
+// Catches samples that are too few, drawn twice, or drawn for ever where nearly all are wanted.
+TEST_CASE("verify checks as many elements as it is asked for") {
+  const std::uint64_t seed = fresh_seed();
+  CAPTURE(seed);
+  Random random(seed);
+  const Context reference = Context::reference(1);
+  for (const char* text : {"nn:f32:1x1x20000", "nn:f32:20000x1x1", "nn:f32:141x2x142", "nn:f32:1x1x1"}) {
+    const DeviceProduct product = make_device_product(random, mamba_gemm::parse_problem(text), {});
+    const BoundProduct bound(reference, product);
+    const mamba_gemm::Launch launch(reference, product.problem, bound.operands());
+    const std::int64_t all = product.out.rows * product.out.columns;
+    for (const std::int64_t samples :
+         {std::int64_t{1}, std::int64_t{2}, std::int64_t{100}, all / 2, all - 1, all, all + 1}) {
+      if (samples < 1) continue;
+      CAPTURE(text, samples);
+      const mgemm_verify_report report = launch.verify(samples, seed);
+      REQUIRE(report.mismatches == 0);
+      REQUIRE(report.checked >= std::min(samples, all));
+      REQUIRE(report.checked <= all);
+    }
+  }
+}
+
+// Catches the caller's rounding mode, flushing or traps reaching the library's own comparisons and conversions.
+TEST_CASE("the caller's floating-point environment changes nothing and is kept") {
+  Context reference = Context::reference(1);
+  const std::vector<float> a(16, std::numeric_limits<float>::denorm_min());
+  const std::vector<float> b(16, 3.0F);
+  std::vector<float> out(16, 1.0F);
+  const auto address = [](const auto& values) { return mamba_gemm::host_address(values.data()); };
+  const std::string text = "nn:f32:4x4x4:alpha=0.1:beta=1e-45";
+  const mgemm_problem problem = mamba_gemm::parse_problem(text);
+  const mgemm_operands operands = mamba_gemm::operands(address(a), address(b), address(out));
+  const std::int64_t zero = 0;
+  float expected = 0;
+  mamba_gemm::check(mgemm_evaluate(MGEMM_PROFILE_SM90, &problem, &operands, 1, &zero, &zero, &expected));
+
+  std::fenv_t before;
+  REQUIRE(std::fegetenv(&before) == 0);
+  REQUIRE(std::fesetround(FE_UPWARD) == 0);
+#if defined(__x86_64__)
+  constexpr unsigned flush_and_denormals_are_zero = 0x8040;
+  _mm_setcsr(_mm_getcsr() | flush_and_denormals_are_zero);
+  const unsigned mine = _mm_getcsr();
+#endif
+  const std::string again = mamba_gemm::to_string(mamba_gemm::parse_problem(text));
+  float value = 0;
+  const mgemm_status evaluated = mgemm_evaluate(MGEMM_PROFILE_SM90, &problem, &operands, 1, &zero, &zero, &value);
+  mgemm_operands without_out = operands;
+  without_out.out = 0;
+  const mgemm_status refused = mgemm_evaluate(MGEMM_PROFILE_SM90, &problem, &without_out, 1, &zero, &zero, &value);
+  const mgemm_status product = mgemm_gemm(reference.handle(), &problem, &operands);
+  const int rounding = std::fegetround();
+#if defined(__x86_64__)
+  const unsigned afterwards = _mm_getcsr();
+#endif
+  REQUIRE(std::fesetenv(&before) == 0);
+#if defined(__x86_64__)
+  REQUIRE((afterwards & 0xffc0U) == (mine & 0xffc0U));  // all but the sticky flags
+#endif
+  REQUIRE(rounding == FE_UPWARD);
+  REQUIRE(again == text);
+  REQUIRE(evaluated == MGEMM_OK);
+  REQUIRE(std::memcmp(&value, &expected, sizeof value) == 0);
+  REQUIRE(refused == MGEMM_INVALID_ARGUMENT);
+  REQUIRE(product == MGEMM_OK);
+  REQUIRE(std::memcmp(&out[0], &expected, sizeof expected) == 0);
 }

@@ -68,18 +68,21 @@ Samples draw_samples(const Matrix& matrix, std::int64_t count, std::uint64_t see
     const auto word_below = [&](std::uint64_t index, std::int64_t limit) {
       return static_cast<std::int64_t>(random_word(seed, Stream::samples, index) % static_cast<std::uint64_t>(limit));
     };
-    chosen = {0, matrix.columns - 1, last_row, elements - 1};
+    std::vector<std::int64_t> corners{0, matrix.columns - 1, last_row, elements - 1};
+    std::sort(corners.begin(), corners.end());
+    corners.erase(std::unique(corners.begin(), corners.end()), corners.end());
+    chosen = corners;
     if (count > elements / 8) {
-      // Many: one pass that takes each element with the probability that gives the right number in the end.
-      const std::int64_t wanted = count - std::ssize(chosen);
-      std::int64_t taken = 0;
-      for (std::int64_t i = 0; i < elements && taken < wanted; ++i) {
-        if (word_below(static_cast<std::uint64_t>(i), elements - i) >= wanted - taken) continue;
+      // Many: one pass over the others that takes each with the probability that gives the right number in the end.
+      std::int64_t wanted = count - std::ssize(corners);
+      std::int64_t left = elements - std::ssize(corners);
+      for (std::int64_t i = 0; i < elements && wanted > 0; ++i) {
+        if (std::binary_search(corners.begin(), corners.end(), i)) continue;
+        if (word_below(static_cast<std::uint64_t>(i), left--) >= wanted) continue;
         chosen.push_back(i);
-        ++taken;
+        --wanted;
       }
       std::sort(chosen.begin(), chosen.end());
-      chosen.erase(std::unique(chosen.begin(), chosen.end()), chosen.end());
     } else {
       // Few: an element may be drawn twice, so duplicates are replaced until there are enough.
       std::uint64_t index = 0;
