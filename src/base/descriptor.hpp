@@ -22,9 +22,9 @@ class Descriptor {
   Descriptor(const Descriptor&) = delete;
   Descriptor& operator=(const Descriptor&) = delete;
 
-  int get() const { return number_; }
-  bool valid() const { return number_ >= 0; }
-  void reset() {
+  int get() const noexcept { return number_; }
+  explicit operator bool() const noexcept { return number_ >= 0; }
+  void reset() noexcept {
     if (number_ >= 0) ::close(number_);
     number_ = -1;
   }

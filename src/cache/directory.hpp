@@ -23,14 +23,14 @@ enum class Creation { allowed, never };
 /// everybody else. All access goes through the descriptor, so a path that changes later changes nothing.
 class PrivateDirectory {
  public:
-  PrivateDirectory(os::Descriptor descriptor, std::string path)
+  PrivateDirectory(Descriptor descriptor, std::string path)
       : descriptor_(std::move(descriptor)), path_(std::move(path)) {}
 
   int descriptor() const noexcept { return descriptor_.get(); }
   const std::string& path() const noexcept { return path_; }
 
  private:
-  os::Descriptor descriptor_;
+  Descriptor descriptor_;
   std::string path_;
 };
 

@@ -30,7 +30,7 @@ EntryFile unreadable(int error) {
 }
 
 struct Temporary {
-  os::Descriptor file;
+  Descriptor file;
   std::string name;
   int error = 0;
 };

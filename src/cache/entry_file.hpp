@@ -14,10 +14,10 @@ namespace mgemm {
 struct EntryFile {
   std::optional<Entry> entry;
   Reject reject = Reject::none;
-  int error = 0;              // with Reject::unreadable
-  std::uint64_t bytes = 0;    // the size of the file
-  std::int64_t used_at = 0;   // when it was last used, seconds since 1970, to an hour
-  os::Descriptor descriptor;  // of a file that held a sound entry
+  int error = 0;             // with Reject::unreadable
+  std::uint64_t bytes = 0;   // the size of the file
+  std::int64_t used_at = 0;  // when it was last used, seconds since 1970, to an hour
+  Descriptor descriptor;     // of a file that held a sound entry
 };
 
 /// Never throws but for want of memory.

@@ -29,7 +29,7 @@ os::Opened open_lock_file(const PrivateDirectory& directory) {
                      S_IRUSR | S_IWUSR);
 }
 
-bool was_removed(const os::Descriptor& file) {
+bool was_removed(const Descriptor& file) {
   struct stat status {};
   return os::status_of(file.get(), status) == 0 && status.st_nlink == 0;
 }

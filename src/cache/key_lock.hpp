@@ -38,7 +38,7 @@ class KeyLock {
   State acquire(const PrivateDirectory& directory, std::chrono::milliseconds bound,
                 const std::function<bool()>& is_done);
 
-  os::Descriptor file_;
+  Descriptor file_;
   off_t offset_;
   std::uint32_t fork_generation_;
   State state_;

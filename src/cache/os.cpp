@@ -83,11 +83,6 @@ void set_calls(const Calls* calls) noexcept {
   current.store(calls == nullptr ? &real : calls, std::memory_order_release);
 }
 
-void Descriptor::reset() noexcept {
-  if (number_ >= 0) ::close(number_);
-  number_ = -1;
-}
-
 int real_path(const std::string& path, std::string& resolved) {
   std::array<char, PATH_MAX> buffer{};
   const int error = error_of([&] { return calls().realpath(path.c_str(), buffer.data()); });

@@ -9,6 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/descriptor.hpp"
+
 namespace mgemm::os {
 
 /// What really calls. Each gives what its call gives, and the negated errno where that is -1.
@@ -33,31 +35,6 @@ const Calls& real_calls() noexcept;
 
 /// Lets tests make calls fail. nullptr: the real ones again.
 void set_calls(const Calls* calls) noexcept;
-
-/// An owned file descriptor.
-class Descriptor {
- public:
-  Descriptor() = default;
-  explicit Descriptor(int number) : number_(number) {}
-  ~Descriptor() { reset(); }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  Descriptor(Descriptor&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
-  Descriptor& operator=(Descriptor&& other) noexcept {
-    if (this != &other) {
-      reset();
-      number_ = std::exchange(other.number_, -1);
-    }
-    return *this;
-  }
-
-  int get() const noexcept { return number_; }
-  explicit operator bool() const noexcept { return number_ >= 0; }
-  void reset() noexcept;
-
- private:
-  int number_ = -1;
-};
 
 /// A descriptor, or why there is none.
 struct Opened {

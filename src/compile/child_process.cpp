@@ -88,7 +88,7 @@ Read Talk::read_errors() {
 
 void Talk::drain_errors() {
   constexpr int most_reads = 16;  // it may be flooded faster than it is read
-  for (int reads = 0; reads < most_reads && program_.errors.valid() && read_errors() == Read::data; ++reads) {
+  for (int reads = 0; reads < most_reads && program_.errors && read_errors() == Read::data; ++reads) {
   }
 }
 

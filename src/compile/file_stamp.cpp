@@ -28,7 +28,7 @@ constexpr std::string_view owner{ELF_NOTE_GNU, sizeof ELF_NOTE_GNU};  // with it
 
 Descriptor open_file(const std::string& path) {
   Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
-  if (!file.valid()) fail_io("open", path);
+  if (!file) fail_io("open", path);
   return file;
 }
 

@@ -64,7 +64,7 @@ class Probe {
  public:
   explicit Probe(const std::string& path) {
     const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
-    if (file.valid()) page_ = ::mmap(nullptr, page_bytes, PROT_READ, MAP_PRIVATE, file.get(), 0);
+    if (file) page_ = ::mmap(nullptr, page_bytes, PROT_READ, MAP_PRIVATE, file.get(), 0);
   }
   ~Probe() {
     if (page_ != MAP_FAILED) ::munmap(page_, page_bytes);

@@ -53,7 +53,7 @@ Channel channel_of(const std::string& program, const std::array<int, 2>& ends) {
   if (::fcntl(ends[0], F_SETFL, O_NONBLOCK) != 0) fail_start(program, "fcntl", errno);
   if (ends[1] <= STDERR_FILENO) {
     channel.theirs = Descriptor(::fcntl(ends[1], F_DUPFD_CLOEXEC, STDERR_FILENO + 1));
-    if (!channel.theirs.valid()) fail_start(program, "fcntl", errno);
+    if (!channel.theirs) fail_start(program, "fcntl", errno);
   }
   return channel;
 }
