@@ -38,7 +38,7 @@ const char* mgemm_source_hash(void) noexcept {
 
 const char* mgemm_build_info(void) noexcept {
   return kept(build_info, [] {
-    const std::string_view sanitizers = MGEMM_SANITIZERS;
+    const std::string_view sanitizers = MGEMM_SANITIZERS;  // NOLINT(readability-redundant-string-init)
     return fmt::format("mamba_gemm {}, {} {}, {}{}{}", version_text(),
 #if defined(__clang__)
                        "clang",

@@ -36,13 +36,13 @@ Blocking choose_blocking(const EvaluatorInput& in, const MicroKernel& kernel, in
   constexpr std::int64_t most_columns = 384;
   constexpr std::int64_t most_steps = 256;
   // With fewer tiles a block, packing would cost more than the product.
-  const std::int64_t least_rows = 4 * kernel.rows;
-  const std::int64_t least_columns = 4 * kernel.columns;
+  const std::int64_t least_rows = 4 * std::int64_t{kernel.rows};
+  const std::int64_t least_columns = 4 * std::int64_t{kernel.columns};
 
   std::int64_t rows = most_rows;
   std::int64_t columns = most_columns;
   if (threads != 1) {
-    const std::int64_t wanted = 2 * (threads > 0 ? threads : default_threads());
+    const std::int64_t wanted = 2 * static_cast<std::int64_t>(threads > 0 ? threads : default_threads());
     const auto too_few = [&] {
       return ceil_div(in.rows, rows) < wanted && ceil_div(in.columns, columns) < wanted &&
              ceil_div(in.rows, rows) * ceil_div(in.columns, columns) < wanted;
@@ -122,7 +122,7 @@ void continue_chains(const EvaluatorInput& in, const MicroKernel& kernel, const 
 
   float* tile = scratch.chains.get();
   for (std::int64_t j = 0; j < block.tile_columns; ++j) {
-    for (std::int64_t i = 0; i < block.tile_rows; ++i, tile += kernel.rows * kernel.columns) {
+    for (std::int64_t i = 0; i < block.tile_rows; ++i, tile += std::int64_t{kernel.rows} * kernel.columns) {
       kernel.run(steps, scratch.a.get() + i * kernel.rows * steps, scratch.b.get() + j * kernel.columns * steps, tile);
     }
   }

@@ -77,6 +77,7 @@ void run(const Options& options) {
 
 }  // namespace
 
+// NOLINTNEXTLINE(bugprone-exception-escape): a bench may end by an exception
 int main(int argc, char** argv) {
   Options options;
   CLI::App app{"Speed of the evaluator"};

@@ -51,6 +51,8 @@ int run_tool(int argc, char** argv) {
 }  // namespace
 }  // namespace mgemm::cli
 
+// What is thrown is caught below; only reporting it could throw again.
+// NOLINTNEXTLINE(bugprone-exception-escape)
 int main(int argc, char** argv) {
   using namespace mgemm::cli;
   if (!mamba_gemm::version_matches())

@@ -29,6 +29,8 @@ class File {
   explicit File(int descriptor) : descriptor_(descriptor) {}
   File(File&& other) noexcept : descriptor_(std::exchange(other.descriptor_, -1)) {}
   File& operator=(File&&) = delete;
+  File(const File&) = delete;
+  File& operator=(const File&) = delete;
   ~File() {
     if (descriptor_ >= 0) ::close(descriptor_);
   }
@@ -122,9 +124,11 @@ std::optional<std::uint64_t> byte_count(std::span<const std::int64_t> shape) {
 /// A new file in the same folder; removed again unless it was renamed.
 class Temporary {
  public:
-  explicit Temporary(const std::filesystem::path& beside) : target_(beside), file_(create()) {}
+  explicit Temporary(std::filesystem::path beside) : target_(std::move(beside)), file_(create()) {}
   Temporary(const Temporary&) = delete;
   Temporary& operator=(const Temporary&) = delete;
+  Temporary(Temporary&&) = delete;
+  Temporary& operator=(Temporary&&) = delete;
   ~Temporary() {
     if (!name_.empty()) ::unlink(name_.c_str());
   }

@@ -76,7 +76,7 @@ class Parser {
 
   std::string string(const char* what) {
     const std::optional<char> quote = peek();
-    if (quote != '\'' && quote != '"') fail("a string expected for {}", what);
+    if (!quote || (*quote != '\'' && *quote != '"')) fail("a string expected for {}", what);
     const std::size_t begin = at_ + 1;
     const std::size_t end = text_.find(*quote, begin);
     if (end == std::string_view::npos) fail("a string that does not end");

@@ -16,6 +16,8 @@ class Progress {
   Progress();
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
+  Progress(Progress&&) = delete;
+  Progress& operator=(Progress&&) = delete;
   /// Stops the thread, which clears the line.
   ~Progress() = default;
 
