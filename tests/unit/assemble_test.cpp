@@ -262,8 +262,8 @@ TEST_CASE("assemble: the helper refuses what is no request") {
   damaged[good.size() / 2] ^= 1;
   for (const std::string& bytes : {std::string(), std::string("hello"), good.substr(0, 100), damaged}) {
     write_bytes(folder.path() / "request", bytes);
-    const std::string command = std::string(MGEMM_HELPER_PATH) + " < " + (folder.path() / "request").string() + " > " +
-                                (folder.path() / "response").string();
+    const std::string command = "'" + std::string(MGEMM_HELPER_PATH) + "' < " + (folder.path() / "request").string() +
+                                " > " + (folder.path() / "response").string();
     REQUIRE(std::system(command.c_str()) == 0);
     std::ifstream file(folder.path() / "response", std::ios::binary);
     const std::string response{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
