@@ -60,7 +60,7 @@ std::string describe_json(const Context& context, const Plan& plan, const Work& 
   json["alignment"] = d.alignment;
   json["scratch_bytes"] = d.scratch_bytes;
   json["identity"] = d.identity;
-  json["identity_fields"] = identity_fields(plan.identity);
+  json["identity_fields"] = identity_fields(plan.identity.route);
   if (operands.out != 0) {
     json["operands"] = {{"a", hex(d.a)}, {"b", hex(d.b)}, {"bias", hex(d.bias)}, {"out", hex(d.out)}};
   }

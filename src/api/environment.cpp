@@ -3,7 +3,6 @@
 #include "api/boundary.hpp"
 #include "base/thread_pool.hpp"
 #include "cache/location.hpp"
-#include "compile/artifact.hpp"
 #include "compile/nvrtc_table.hpp"
 #include "device/cuda_device.hpp"
 #include "numeric/evaluator.hpp"

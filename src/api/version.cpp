@@ -1,6 +1,6 @@
 #include "api/boundary.hpp"
 #include "base/lazy.hpp"
-#include "compile/artifact.hpp"
+#include "compile/source_identity.hpp"
 
 namespace {
 

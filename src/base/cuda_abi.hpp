@@ -83,6 +83,7 @@ enum class DeviceAttribute : int {
   MaxSharedMemoryPerBlockOptin = 97,
   MaxBlocksPerMultiprocessor = 106,
   ReservedSharedMemoryPerBlock = 111,
+  TensorMapAccessSupported = 127,
 };
 
 enum class FunctionAttribute : int {

@@ -12,6 +12,9 @@ class Lazy {
  public:
   constexpr Lazy() noexcept = default;
 
+  /// The value if it was made already, else nullptr.
+  T* peek() const noexcept { return value_.load(std::memory_order_acquire); }
+
   template <typename Make>
   T& get(Make&& make) {
     T* existing = value_.load(std::memory_order_acquire);

@@ -65,13 +65,14 @@ struct LogState {
   }
 };
 
-struct Message {
-  int level = 0;
-  std::string line;
-};
+using Messages = std::vector<std::pair<int, std::string>>;  // level and line
 
 /// Where this thread's messages wait; nullptr if they do not.
-thread_local std::vector<Message>* deferred = nullptr;
+thread_local Messages* deferred = nullptr;
+
+void deliver_all(const Messages& messages) noexcept {
+  for (const auto& [level, line] : messages) log_line(level, line);
+}
 
 constinit Lazy<LogState> lazy_state;
 
@@ -92,7 +93,7 @@ bool log_enabled(int level) noexcept {
 void log_line(int level, const std::string& line) noexcept {
   try {
     if (deferred != nullptr) {
-      deferred->push_back({level, line});
+      deferred->emplace_back(level, line);
       return;
     }
     LogState& log = state();
@@ -118,14 +119,27 @@ void log_line(int level, const std::string& line) noexcept {
 }
 
 LogDeferral::LogDeferral() noexcept : outermost_(deferred == nullptr) {
-  if (outermost_) deferred = new (std::nothrow) std::vector<Message>;
+  if (outermost_) deferred = new (std::nothrow) Messages;
 }
 
 LogDeferral::~LogDeferral() {
   if (!outermost_) return;
-  const std::unique_ptr<std::vector<Message>> messages(std::exchange(deferred, nullptr));
-  if (messages == nullptr) return;
-  for (const Message& message : *messages) log_line(message.level, message.line);
+  const std::unique_ptr<const Messages> messages(std::exchange(deferred, nullptr));
+  if (messages != nullptr) deliver_all(*messages);
+}
+
+void LogCapture::run(const std::function<void()>& body) {
+  struct Restore {
+    Messages* before;
+    ~Restore() { deferred = before; }
+  };
+  const Restore restore{std::exchange(deferred, &messages_)};
+  body();
+}
+
+void LogCapture::deliver() noexcept {
+  deliver_all(messages_);
+  messages_.clear();
 }
 
 void set_log(int level, mgemm_log_fn fn, void* user) {

@@ -1,6 +1,8 @@
 #pragma once
+#include <functional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include <fmt/core.h>
 
@@ -29,6 +31,18 @@ class LogDeferral {
 
  private:
   bool outermost_;
+};
+
+/// Collects what one thread logs, for another to deliver.
+class LogCapture {
+ public:
+  /// Collects while `body` runs.
+  void run(const std::function<void()>& body);
+  /// Logs what was collected, in the calling thread's name.
+  void deliver() noexcept;
+
+ private:
+  std::vector<std::pair<int, std::string>> messages_;  // level and line
 };
 
 template <typename... Args>

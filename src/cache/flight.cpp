@@ -10,9 +10,11 @@
 #include <tuple>
 #include <utility>
 
+#include "base/log.hpp"
 #include "base/per_process.hpp"
 #include "cache/counters.hpp"
 #include "cache/key_lock.hpp"
+#include "cache/names.hpp"
 
 namespace mgemm {
 namespace {
@@ -60,25 +62,25 @@ void land(const FlightId& id, Flight& flight) {
   flight.has_landed.notify_all();
 }
 
-Entry made(const Digest& key, Kind kind, const std::function<Entry()>& make) {
+Made made(const Digest& key, Kind kind, const std::function<Made()>& make) {
   auto& counters = live_cache_counters();
   count(counters.compiles.at(index_of(kind)));
   try {
-    Entry entry = make();
-    entry.key = key;
-    entry.kind = kind;
-    entry.payload_digest = sha256(entry.payload);
-    return entry;
+    Made result = make();
+    result.entry.key = key;
+    result.entry.kind = kind;
+    result.entry.payload_digest = sha256(result.entry.payload);
+    return result;
   } catch (...) {
     count(counters.failed_compiles);
     throw;
   }
 }
 
-Entry make_alone(Store& store, const Digest& key, Kind kind, const std::function<Entry()>& make,
+Entry make_alone(Store& store, const Digest& key, Kind kind, const std::function<Made()>& make,
                  std::chrono::milliseconds bound) {
   const PrivateDirectory* const directory = store.open();
-  if (directory == nullptr) return made(key, kind, make);
+  if (directory == nullptr) return made(key, kind, make).entry;
 
   const auto is_there = [&] { return store.find(key, kind).entry.has_value(); };
   const KeyLock lock(*directory, key, kind, bound, is_there);
@@ -86,16 +88,27 @@ Entry make_alone(Store& store, const Digest& key, Kind kind, const std::function
   if (is_there()) {
     if (auto entry = store.load(key, kind)) return *std::move(entry);
   }
-  Entry entry = made(key, kind, make);
-  store.keep(entry);
-  return entry;
+  Made result = made(key, kind, make);
+  if (result.reason_not_to_keep.empty()) {
+    store.keep(result.entry);
+  } else {
+    static std::atomic<bool> has_warned{false};
+    const int level = has_warned.exchange(true) ? MGEMM_LOG_INFO : MGEMM_LOG_WARN;
+    log(level, "{} is not kept in the cache: {}", entry_name(key, kind), result.reason_not_to_keep);
+  }
+  return std::move(result.entry);
 }
 
 }  // namespace
 
-Entry make_once(Store& store, const Digest& key, Kind kind, const std::function<Entry()>& make,
+Entry make_once(Store& store, const Digest& key, Kind kind, const std::function<Made()>& make,
                 std::chrono::milliseconds bound) {
   if (auto entry = store.load(key, kind)) return *std::move(entry);
+  return make_missing(store, key, kind, make, bound);
+}
+
+Entry make_missing(Store& store, const Digest& key, Kind kind, const std::function<Made()>& make,
+                   std::chrono::milliseconds bound) {
   const FlightId id{store.directory(), key.bytes, kind};
   const Seat seat = board(id);
   Flight& flight = *seat.flight;

@@ -1,81 +1,164 @@
 #include "compile/artifact.hpp"
 
 #include <chrono>
+#include <functional>
+#include <utility>
 #include <vector>
 
+#include "base/error.hpp"
 #include "base/log.hpp"
 #include "cache/flight.hpp"
 #include "cache/store.hpp"
 #include "catalogue/embedded.hpp"
+#include "compile/assemble.hpp"
 #include "compile/compiler.hpp"
 #include "compile/module_text.hpp"
+#include "compile/nvrtc_choice.hpp"
+#include "compile/nvrtc_mapped.hpp"
+#include "compile/nvrtc_table.hpp"
+#include "compile/source_identity.hpp"
 
 namespace mgemm {
 namespace {
 
-Identity compiler_identity(const NvrtcVersion& version, const std::string& target) {
-  Identity identity("mamba-gemm compiler", 1);
-  identity.add("nvrtc", to_string(version)).add("output", "ptx");
-  for (const std::string& option : compile_options(target)) identity.add("option", option);
-  return identity;
+/// All that decides what comes out, and the key of it.
+struct Recipe {
+  ChosenNvrtc nvrtc;
+  std::string target;  // "compute_90a", whatever the kind
+  std::optional<std::string> append_flags;
+  Kind kind = Kind::ptx;
+  ArtifactIdentity identity;
+  Digest key{};
+};
+
+Recipe recipe_of(const ModuleRequest& request, Kind kind, Store& store) {
+  const bool as_ptx = kind == Kind::ptx;
+  ChosenNvrtc nvrtc = choose_nvrtc(store, request.driver_version);
+  std::string target = target_for(request.compute_major, request.compute_minor);
+  const std::string output_target = as_ptx ? target : machine_target(target);
+  std::optional<std::string> append_flags = nvrtc_append_flags();
+  Identity source = source_identity(request.module);
+  Identity compiler = compiler_identity(nvrtc.content, output_target, compile_options(output_target),
+                                        as_ptx ? OutputKind::ptx : OutputKind::machine_code, append_flags);
+  Identity artifact("mamba-gemm artifact", 1);
+  artifact.add("source", source.digest()).add("compiler", compiler.digest());
+  const Digest key = artifact.digest();
+  return {std::move(nvrtc),
+          std::move(target),
+          std::move(append_flags),
+          kind,
+          {std::move(source), std::move(compiler), std::move(artifact)},
+          key};
 }
 
-/// What an entry says about where it came from: every field of its identities but the text, of which there is a lot and
-/// which the library can show itself.
-std::vector<Identity::Field> provenance(const Identity& key, const Identity& source, const Identity& compiler) {
-  std::vector<Identity::Field> fields = key.fields();
-  for (const Identity* identity : {&source, &compiler}) {
-    for (const Identity::Field& field : identity->fields()) {
-      if (field.tag != "text") fields.push_back(field);
-    }
+CompileRequest compile_request(const ModuleRequest& request, const Recipe& recipe) {
+  return {std::string(request.module), module_text(request.module), embedded_files(), recipe.target};
+}
+
+/// What an entry says about where it came from: every field of its identities.
+std::vector<Identity::Field> provenance(const ArtifactIdentity& identity) {
+  std::vector<Identity::Field> fields = identity.artifact.fields();
+  for (const Identity* part : {&identity.source, &identity.compiler}) {
+    fields.insert(fields.end(), part->fields().begin(), part->fields().end());
   }
   return fields;
 }
 
+Made made_of(const Recipe& recipe, std::string code, const void* function) {
+  Entry entry;
+  entry.fields = provenance(recipe.identity);
+  entry.payload = std::move(code);
+  std::string reason = reason_not_to_keep(recipe.nvrtc.files, function);
+  if (nvrtc_append_flags() != recipe.append_flags) reason = "NVRTC_APPEND_FLAGS was changed meanwhile";
+  return {std::move(entry), std::move(reason)};
+}
+
+Artifact artifact_from(Recipe recipe, Entry entry, bool from_cache) {
+  Artifact artifact{recipe.kind, std::move(entry.payload), std::move(recipe.identity), recipe.key, from_cache};
+  artifact.identity.artifact.add("output", entry.payload_digest);
+  return artifact;
+}
+
+/// Thrown while making PTX if another NVRTC loaded than the file names promised; the next choice is of the loaded one.
+struct OtherNvrtc {};
+
+const NvrtcTable& table_for(const Recipe& recipe, int driver_version) {
+  const NvrtcTable& table = nvrtc(driver_version);
+  if (table.files != recipe.nvrtc.files || table.version != recipe.nvrtc.content.version) throw OtherNvrtc{};
+  return table;
+}
+
+Made make_ptx(const ModuleRequest& request, const Recipe& recipe) {
+  const NvrtcTable& table = table_for(recipe, request.driver_version);
+  log(MGEMM_LOG_INFO, "compiling {} for {} with NVRTC {}", request.module, recipe.target, to_string(table.version));
+  Compiled compiled = compile(table, compile_request(request, recipe));
+  return made_of(recipe, std::move(compiled.ptx), reinterpret_cast<const void*>(table.nvrtcVersion));
+}
+
+Made make_machine_code(const ModuleRequest& request, const Recipe& recipe, const std::string& helper) {
+  const NvrtcCandidate candidate = candidate_of(recipe.nvrtc);
+  log(MGEMM_LOG_INFO, "assembling {} for {} with NVRTC {} in {}", request.module, recipe.target,
+      to_string(candidate.version), helper);
+  AssembledModule assembled = assemble(helper, assemble_request(compile_request(request, recipe), candidate));
+  Made made = made_of(recipe, std::move(assembled.code), nullptr);
+  // Another process opened those files by their paths: if they were replaced it is not known what made this.
+  if (stamp_key(nvrtc_files(candidate.path, candidate.builtins)) != stamp_key(recipe.nvrtc.files)) {
+    fail(MGEMM_COMPILE, "module {}: {}", request.module, made.reason_not_to_keep);
+  }
+  return made;
+}
+
+using Maker = std::function<Made(const Recipe&)>;
+
+/// `once` is make_once or make_missing.
+template <typename Once>
+Artifact artifact_by(const ModuleRequest& request, Kind kind, Once once, const Maker& make) {
+  Store& store = store_for(request.cache_directory);
+  Recipe recipe = recipe_of(request, kind, store);
+  bool from_cache = true;
+  Entry entry = once(
+      store, recipe.key, kind,
+      [&] {
+        from_cache = false;
+        const auto start = std::chrono::steady_clock::now();
+        Made made = make(recipe);
+        const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
+        log(MGEMM_LOG_INFO, "made {} of {} in {:.2f} s", to_string(kind), request.module, seconds.count());
+        return made;
+      },
+      default_lock_bound);
+  return artifact_from(std::move(recipe), std::move(entry), from_cache);
+}
+
 }  // namespace
 
-const Digest& embedded_digest() {
-  static const Digest digest = [] {
-    Identity identity("mamba-gemm embedded sources", 1);
-    for (const EmbeddedFile& file : embedded_files()) identity.add(file.name, std::string(file.text));
-    return identity.digest();
-  }();
-  return digest;
-}
-
-Identity source_identity(std::string_view module) {
-  Identity identity("mamba-gemm source", 1);
-  identity.add("module", std::string(module)).add("text", module_text(module)).add("embedded", embedded_digest());
-  return identity;
-}
-
-Artifact artifact_of(std::string_view module, int compute_major, int compute_minor, int driver_version,
-                     const std::string& cache_directory) {
-  const std::string target = target_for(compute_major, compute_minor);
-  const NvrtcTable& table = nvrtc(driver_version);
-  const Identity source = source_identity(module);
-  const Identity compiler = compiler_identity(table.version, target);
-  Identity key("mamba-gemm artifact", 1);
-  key.add("source", source.digest());
-  key.add("compiler", compiler.digest());
-
-  Artifact artifact;
-  artifact.from_cache = true;
-  const auto make = [&] {
-    artifact.from_cache = false;
-    const auto start = std::chrono::steady_clock::now();
-    log(MGEMM_LOG_INFO, "compiling {} for {} with NVRTC {}", module, target, to_string(table.version));
-    Entry entry;
-    entry.fields = provenance(key, source, compiler);
-    entry.payload = compile(table, {std::string(module), module_text(module), embedded_files(), target}).ptx;
-    const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
-    log(MGEMM_LOG_INFO, "compiled {} in {:.2f} s", module, seconds.count());
-    return entry;
+Artifact ptx_of(const ModuleRequest& request) {
+  const auto attempt = [&] {
+    return artifact_by(request, Kind::ptx, make_once, [&](const Recipe& recipe) { return make_ptx(request, recipe); });
   };
-  Entry entry = make_once(store_for(cache_directory), key.digest(), Kind::ptx, make);
-  artifact.ptx = std::move(entry.payload);
-  artifact.identity = key.add("output", entry.payload_digest).digest();
-  return artifact;
+  try {
+    return attempt();
+  } catch (const OtherNvrtc&) {
+    return attempt();
+  }
+}
+
+std::optional<Artifact> cached_machine_code_of(const ModuleRequest& request) {
+  Store& store = store_for(request.cache_directory);
+  if (store.open() == nullptr) return std::nullopt;
+  Recipe recipe = recipe_of(request, Kind::machine_code, store);
+  std::optional<Entry> entry = store.load(recipe.key, Kind::machine_code);
+  if (!entry) return std::nullopt;
+  return artifact_from(std::move(recipe), *std::move(entry), true);
+}
+
+Artifact assemble_machine_code_of(const ModuleRequest& request, const std::string& helper) {
+  return artifact_by(request, Kind::machine_code, make_missing,
+                     [&](const Recipe& recipe) { return make_machine_code(request, recipe, helper); });
+}
+
+void forget(const Artifact& artifact, const ModuleRequest& request) {
+  store_for(request.cache_directory).remove(artifact.key, artifact.kind);
 }
 
 }  // namespace mgemm

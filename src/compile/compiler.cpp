@@ -72,12 +72,12 @@ struct Job {
 
 [[noreturn]] void fail_compile(const Job& job, const char* call, Result result, const std::string& log_text) {
   if (!log_text.empty()) log(MGEMM_LOG_INFO, "compiler's log of module {}:\n{}", job.request.name, log_text);
-  throw Error(
-      result == Result::OutOfMemory ? MGEMM_OUT_OF_MEMORY : MGEMM_COMPILE,
-      fmt::format("module {}: {} failed: {}{}. NVRTC {} ({}), options {}{}{}", job.request.name, call,
-                  job.nvrtc.nvrtcGetErrorString(result), hint(result), to_string(job.nvrtc.version), job.nvrtc.path,
-                  fmt::join(job.options, " "), log_text.empty() ? "" : "\n", first_lines(log_text)),
-      static_cast<int>(result));
+  throw Error(result == Result::OutOfMemory ? MGEMM_OUT_OF_MEMORY : MGEMM_COMPILE,
+              fmt::format("module {}: {} failed: {}{}. NVRTC {} ({}), options {}{}{}", job.request.name, call,
+                          job.nvrtc.nvrtcGetErrorString(result), hint(result), to_string(job.nvrtc.version),
+                          job.nvrtc.files.library, fmt::join(job.options, " "), log_text.empty() ? "" : "\n",
+                          first_lines(log_text)),
+              static_cast<int>(result));
 }
 
 void check(const Job& job, const char* call, Result result) {
@@ -104,7 +104,7 @@ void require_target(const Job& job) {
   fail(MGEMM_UNSUPPORTED,
        "NVRTC {} ({}) cannot compile for {}, only for {}; install a newer NVRTC (not newer than the driver), or name "
        "one with MAMBA_GEMM_NVRTC",
-       to_string(nvrtc.version), nvrtc.path, request.target, fmt::join(archs, ", "));
+       to_string(nvrtc.version), nvrtc.files.library, request.target, fmt::join(archs, ", "));
 }
 
 nvrtc_abi::Program create(const Job& job) {
@@ -149,7 +149,7 @@ void require_complete(const Job& job, const std::string& ptx) {
   if (at == std::string::npos) return;
   const std::string declaration = ptx.substr(at + 1, ptx.find('\n', at + 1) - at - 1);
   fail(MGEMM_COMPILE, "module {}: a function is declared and not defined: {}. NVRTC {} ({})", job.request.name,
-       declaration, to_string(job.nvrtc.version), job.nvrtc.path);
+       declaration, to_string(job.nvrtc.version), job.nvrtc.files.library);
 }
 
 /// Compiles and returns the log; the program then holds the output.
@@ -205,7 +205,7 @@ MachineCode compile_to_machine_code(const NvrtcTable& nvrtc, const CompileReques
                                     const std::vector<std::string>& options) {
   if (nvrtc.nvrtcGetCUBINSize == nullptr || nvrtc.nvrtcGetCUBIN == nullptr) {
     fail(MGEMM_UNSUPPORTED, "NVRTC {} ({}) lacks nvrtcGetCUBIN, it gives no machine code", to_string(nvrtc.version),
-         nvrtc.path);
+         nvrtc.files.library);
   }
   const Job job{nvrtc, request, options};
   require_target(job);

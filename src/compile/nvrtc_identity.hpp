@@ -17,6 +17,7 @@ struct NvrtcFiles {
   std::string builtins;
   FileStamp library_stamp;
   FileStamp builtins_stamp;
+  friend bool operator==(const NvrtcFiles&, const NvrtcFiles&) = default;
 };
 
 /// Looks at them without reading them. Error with MGEMM_IO.

@@ -73,8 +73,7 @@ std::string load_nvrtc(const NvrtcCandidate& candidate, NvrtcTable& table) {
   if (version != candidate.version) {
     return fmt::format("says it is {}, its name says {}", to_string(version), to_string(candidate.version));
   }
-  loaded.path = candidate.path;
-  loaded.builtins = candidate.builtins;
+  loaded.files = {candidate.path, candidate.builtins, {}, {}};
   loaded.version = version;
   table = loaded;
   return {};

@@ -6,7 +6,8 @@
 
 namespace mgemm {
 
-/// Opens a candidate's builtins and then itself into `table`; "" or what is wrong with it. Nothing is ever closed.
+/// Opens a candidate's builtins and then itself into `table`, without stamps; "" or what is wrong with it. Nothing is
+/// ever closed.
 std::string load_nvrtc(const NvrtcCandidate& candidate, NvrtcTable& table);
 
 /// Opens a library only to ask its version; {} if it has none. It stays open.

@@ -4,59 +4,18 @@
 #include <sys/mman.h>
 
 #include <algorithm>
-#include <charconv>
 #include <filesystem>
-#include <fstream>
 #include <string_view>
 #include <vector>
 
 #include "base/descriptor.hpp"
 #include "base/error.hpp"
+#include "base/mappings.hpp"
 
 namespace mgemm {
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr std::string_view deleted_mark = " (deleted)";
-
-/// A line of /proc/self/maps that has a path.
-struct Mapping {
-  std::uintptr_t start = 0;
-  std::uintptr_t end = 0;
-  std::string file;  // device and inode
-  std::string path;
-  bool deleted = false;
-};
-
-Mapping parse(const std::string& line) {
-  // start-end permissions offset device inode path
-  Mapping mapping;
-  const char* const last = line.data() + line.size();
-  const char* const dash = std::from_chars(line.data(), last, mapping.start, 16).ptr;
-  if (dash != last) std::from_chars(dash + 1, last, mapping.end, 16);
-  std::size_t field = 0;
-  for (int skipped = 0; skipped < 3 && field != std::string::npos; ++skipped) {
-    field = line.find(' ', field);
-    if (field != std::string::npos) ++field;
-  }
-  const std::size_t path = line.find('/');
-  if (field == std::string::npos || path == std::string::npos || path < field) return mapping;
-  mapping.file = line.substr(field, line.find_last_not_of(' ', path - 1) + 1 - field);
-  mapping.path = line.substr(path);
-  mapping.deleted = mapping.path.ends_with(deleted_mark);
-  if (mapping.deleted) mapping.path.resize(mapping.path.size() - deleted_mark.size());
-  return mapping;
-}
-
-std::vector<Mapping> mappings() {
-  std::vector<Mapping> result;
-  std::ifstream maps("/proc/self/maps");
-  for (std::string line; std::getline(maps, line);) {
-    if (Mapping mapping = parse(line); !mapping.path.empty()) result.push_back(std::move(mapping));
-  }
-  return result;
-}
 
 /// Maps a file's first page, to learn what that file is called in /proc/self/maps now: on layered file systems device
 /// and inode there are not those of stat.
@@ -108,12 +67,10 @@ std::string judge_other_builtins(const Mapping& mapping, const NvrtcFiles& files
 }
 
 std::string judge_function(const NvrtcFiles& files, const void* function) {
-  const auto address = reinterpret_cast<std::uintptr_t>(function);
   const Probe probe(files.library);
   const std::vector<Mapping> all = mappings();
-  const auto holder = std::ranges::find_if(
-      all, [&](const Mapping& mapping) { return mapping.start <= address && address < mapping.end; });
-  if (holder != all.end() && holder->file == probe.file_in(all)) return {};
+  const Mapping* const holder = mapping_of(all, function);
+  if (holder != nullptr && holder->file == probe.file_in(all)) return {};
   return fmt::format("the NVRTC in use is no longer the file {}", files.library);
 }
 

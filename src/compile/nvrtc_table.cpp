@@ -1,8 +1,10 @@
 #include "compile/nvrtc_table.hpp"
 
 #include <atomic>
+#include <utility>
 
 #include "base/error.hpp"
+#include "base/lazy.hpp"
 #include "base/log.hpp"
 #include "compile/nvrtc_load.hpp"
 
@@ -11,11 +13,24 @@ namespace {
 
 std::atomic<const NvrtcLibrary*> substitute{nullptr};
 
-NvrtcLibrary* load_for_process(int driver_version) {
-  return new NvrtcLibrary(find_nvrtc_in(process_environment(), driver_version));
+constinit Lazy<NvrtcLibrary> own;
+
+/// The stamps are taken first: a file that is replaced meanwhile then looks different from them.
+std::string load_with_stamps(const NvrtcCandidate& candidate, NvrtcTable& table) {
+  try {
+    NvrtcFiles files = nvrtc_files(candidate.path, candidate.builtins);
+    std::string reason = load_nvrtc(candidate, table);
+    table.files = std::move(files);
+    return reason;
+  } catch (const Error& error) {
+    return error.what();
+  }
 }
 
-/// Outside the guard of the static below: whoever receives the log may not find us holding a lock.
+const NvrtcTable* table_of(const NvrtcLibrary* library) {
+  return library != nullptr && library->report.available ? &library->table : nullptr;
+}
+
 void announce_once(const NvrtcReport& report) {
   static std::atomic<bool> announced{false};
   if (announced.load(std::memory_order_relaxed) || announced.exchange(true)) return;
@@ -28,23 +43,26 @@ void announce_once(const NvrtcReport& report) {
 
 const NvrtcLibrary& library_for(int driver_version) {
   if (const NvrtcLibrary* library = substitute.load(std::memory_order_acquire)) return *library;
-  static const NvrtcLibrary* const library = load_for_process(driver_version);  // never destroyed
-  announce_once(library->report);
-  return *library;
+  const NvrtcLibrary& library = own.get([&] { return find_nvrtc_in(process_environment(), driver_version); });
+  announce_once(library.report);
+  return library;
 }
 
 }  // namespace
 
 NvrtcLibrary find_nvrtc_in(const SearchEnvironment& environment, int driver_version) {
   NvrtcLibrary library;
-  library.report = search_nvrtc(environment, driver_version,
-                                [&](const NvrtcCandidate& candidate) { return load_nvrtc(candidate, library.table); });
+  library.report = search_nvrtc(environment, driver_version, [&](const NvrtcCandidate& candidate) {
+    return load_with_stamps(candidate, library.table);
+  });
   return library;
 }
 
-const NvrtcTable* find_nvrtc(int driver_version) {
-  const NvrtcLibrary& library = library_for(driver_version);
-  return library.report.available ? &library.table : nullptr;
+const NvrtcTable* find_nvrtc(int driver_version) { return table_of(&library_for(driver_version)); }
+
+const NvrtcTable* loaded_nvrtc() {
+  const NvrtcLibrary* const library = substitute.load(std::memory_order_acquire);
+  return table_of(library != nullptr ? library : own.peek());
 }
 
 const NvrtcTable& nvrtc(int driver_version) {

@@ -2,6 +2,7 @@
 #include <string>
 
 #include "base/cuda_abi.hpp"
+#include "compile/nvrtc_identity.hpp"
 #include "compile/nvrtc_search.hpp"
 
 namespace mgemm {
@@ -22,9 +23,8 @@ struct NvrtcTable {
   nvrtc_abi::fn::GetNumSupportedArchs* nvrtcGetNumSupportedArchs = nullptr;
   nvrtc_abi::fn::GetSupportedArchs* nvrtcGetSupportedArchs = nullptr;
 
-  std::string path;
+  NvrtcFiles files;  // it and the builtins opened with it, as they looked just before
   NvrtcVersion version;
-  std::string builtins{};  // the file opened with it
 };
 
 /// A search and what it loaded. The table is filled in if the report says that NVRTC is available.
@@ -39,7 +39,10 @@ NvrtcLibrary find_nvrtc_in(const SearchEnvironment& environment, int driver_vers
 /// driver's (0 without one); only the first call's counts, for the search is done once. Any thread.
 const NvrtcTable* find_nvrtc(int driver_version);
 
-/// The same, or an Error with MGEMM_NO_COMPILER that lists where it was looked for.
+/// The same if it was loaded already, else nullptr.
+const NvrtcTable* loaded_nvrtc();
+
+/// As find_nvrtc(), or an Error with MGEMM_NO_COMPILER that lists where it was looked for.
 const NvrtcTable& nvrtc(int driver_version);
 
 const NvrtcReport& nvrtc_report(int driver_version);

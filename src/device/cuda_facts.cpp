@@ -20,6 +20,8 @@ DeviceFacts read_facts(const DriverTable& driver, int ordinal) {
   facts.compute_minor = attribute(cuda::DeviceAttribute::ComputeCapabilityMinor);
   facts.multiprocessors = attribute(cuda::DeviceAttribute::MultiprocessorCount);
   facts.shared_bytes_per_block = attribute(cuda::DeviceAttribute::MaxSharedMemoryPerBlockOptin);
+  facts.tensor_maps = attribute(cuda::DeviceAttribute::TensorMapAccessSupported) != 0;
+  facts.driver_build = driver_build();
   facts.l2_bytes = attribute(cuda::DeviceAttribute::L2CacheSize);
   std::size_t memory = 0;
   check(driver.cuDeviceTotalMem(&memory, device), "cuDeviceTotalMem");

@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 
+#include "device/driver_build.hpp"
 #include "device/work.hpp"
 
 namespace mgemm {
@@ -17,6 +18,8 @@ struct DeviceFacts {
   std::int32_t driver_version = 0;
   std::int32_t shared_bytes_per_block = 0;
   std::int64_t memory_bytes = 0, l2_bytes = 0;
+  bool tensor_maps = false;
+  DriverBuild driver_build;
   std::array<std::uint8_t, 16> uuid{};
   std::string name;
 };

@@ -151,6 +151,7 @@ LoadedDriver load_driver(const char* library) {
   }
   loaded.status = MGEMM_OK;
   loaded.version = version;
+  loaded.build = build_of_driver(reinterpret_cast<const void*>(get_version));
   return loaded;
 }
 

@@ -2,6 +2,7 @@
 #include <cstdint>
 #include <string>
 
+#include "device/driver_build.hpp"
 #include "device/driver_table.hpp"
 
 namespace mgemm {
@@ -13,6 +14,7 @@ struct LoadedDriver {
   std::string reason;
   int code = 0;  // the driver's own, if it was a call of it that failed
   int version = 0;
+  DriverBuild build;
   std::uint32_t fork_generation = 0;  // a child process cannot use what its parent initialised
 };
 

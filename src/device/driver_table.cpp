@@ -4,6 +4,7 @@
 #include <array>
 #include <atomic>
 
+#include "base/lazy.hpp"
 #include "device/driver_load.hpp"
 
 namespace mgemm {
@@ -31,8 +32,8 @@ constexpr std::array sticky{
 std::atomic<const DriverTable*> substitute{nullptr};
 
 const LoadedDriver& machine_driver() {
-  static const auto* const loaded = new LoadedDriver(load_driver("libcuda.so.1"));  // never destroyed
-  return *loaded;
+  static constinit Lazy<LoadedDriver> loaded;
+  return loaded.get([] { return load_driver("libcuda.so.1"); });
 }
 
 struct ErrorText {
@@ -76,6 +77,11 @@ int driver_version() {
   int version = 0;
   if (table == nullptr || table->cuDriverGetVersion(&version) != cuda::Result::Success) return 0;
   return version;
+}
+
+DriverBuild driver_build() {
+  if (substitute.load(std::memory_order_acquire) != nullptr || find_driver() == nullptr) return {};
+  return machine_driver().build;
 }
 
 void substitute_driver(const DriverTable* table) { substitute.store(table, std::memory_order_release); }

@@ -6,6 +6,7 @@
 
 #include "base/cuda_abi.hpp"
 #include "base/error.hpp"
+#include "device/driver_build.hpp"
 
 namespace mgemm {
 
@@ -78,6 +79,9 @@ std::string driver_reason();
 
 /// The CUDA version the driver supports, 1000 * major + 10 * minor; 0 without a usable driver.
 int driver_version();
+
+/// Which build it is; empty for a substitute and without a usable driver.
+DriverBuild driver_build();
 
 /// For tests: a table to use instead of the machine's driver; nullptr restores it.
 void substitute_driver(const DriverTable* table);

@@ -6,6 +6,9 @@
 
 namespace mgemm {
 
+/// To be raised when tiles come to be laid out over the grid in another way.
+constexpr int schedule_revision = 1;
+
 /// Tiles of the output, one thread block each; grids are one-dimensional.
 std::int64_t tile_count(const KernelRow& row, const Problem& problem);
 

@@ -1,6 +1,5 @@
 #include "module/loader.hpp"
 
-#include <array>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -8,8 +7,8 @@
 #include <utility>
 
 #include "base/log.hpp"
-#include "compile/artifact.hpp"
 #include "device/current_context.hpp"
+#include "module/module_code.hpp"
 
 namespace mgemm {
 namespace {
@@ -34,18 +33,6 @@ std::shared_ptr<ModuleEntry> entry_of(std::uint64_t context_id, std::string_view
   return entry;
 }
 
-cuda::Module load_module(const DriverTable& driver, std::string_view name, const std::string& ptx) {
-  std::array<char, 4096> log_text{};
-  std::array<cuda::JitOption, 2> options{cuda::JitOption::ErrorLogBuffer, cuda::JitOption::ErrorLogBufferSizeBytes};
-  // The driver takes an integer option by value in the pointer's place.
-  std::array<void*, 2> values{log_text.data(), reinterpret_cast<void*>(log_text.size())};
-  cuda::Module module = nullptr;
-  const cuda::Result result =
-      driver.cuModuleLoadDataEx(&module, ptx.c_str(), options.size(), options.data(), values.data());
-  check(result, "cuModuleLoadDataEx", "module {}: {}", name, log_text.data());
-  return module;
-}
-
 int attribute(const DriverTable& driver, cuda::Function function, cuda::FunctionAttribute which) {
   int value = 0;
   check(driver.cuFuncGetAttribute(&value, which, function), "cuFuncGetAttribute");
@@ -68,19 +55,19 @@ std::string reason_to_exclude(const CudaDevice& device, const KernelRow& row, cu
 std::map<std::string_view, LoadedKernel> load_all(CudaDevice& device, std::string_view module,
                                                   const std::string& cache_directory) {
   const DeviceFacts& facts = device.facts();
-  const Artifact artifact =
-      artifact_of(module, facts.compute_major, facts.compute_minor, facts.driver_version, cache_directory);
+  LoadedModule loaded =
+      load_module(device, {module, facts.compute_major, facts.compute_minor, facts.driver_version, cache_directory});
+  const auto artifact = std::make_shared<const ArtifactIdentity>(std::move(loaded.identity));
   const DriverTable& driver = device.driver();
   const CurrentContext current(driver, device.context());
-  const cuda::Module loaded = load_module(driver, module, artifact.ptx);
   std::map<std::string_view, LoadedKernel> kernels;
   try {
     for (const KernelRow& row : catalogue()) {
       if (row.module.view() != module) continue;
       LoadedKernel kernel;
-      kernel.artifact = artifact.identity;
-      check(driver.cuModuleGetFunction(&kernel.function, loaded, row.symbol.c_str()), "cuModuleGetFunction", "{}",
-            row.symbol.view());
+      kernel.artifact = artifact;
+      check(driver.cuModuleGetFunction(&kernel.function, loaded.module, row.symbol.c_str()), "cuModuleGetFunction",
+            "{}", row.symbol.view());
       kernel.excluded = reason_to_exclude(device, row, kernel.function);
       if (kernel.excluded.empty()) {
         check(driver.cuFuncSetAttribute(kernel.function, cuda::FunctionAttribute::MaxDynamicSharedSizeBytes,
@@ -92,7 +79,7 @@ std::map<std::string_view, LoadedKernel> load_all(CudaDevice& device, std::strin
       kernels.emplace(row.symbol.view(), kernel);
     }
   } catch (...) {
-    static_cast<void>(driver.cuModuleUnload(loaded));
+    static_cast<void>(driver.cuModuleUnload(loaded.module));
     throw;
   }
   return kernels;

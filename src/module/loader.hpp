@@ -1,8 +1,9 @@
 #pragma once
+#include <memory>
 #include <string>
 
-#include "base/sha256.hpp"
 #include "catalogue/catalogue.hpp"
+#include "compile/artifact.hpp"
 #include "device/cuda_device.hpp"
 
 namespace mgemm {
@@ -10,8 +11,8 @@ namespace mgemm {
 /// A kernel of a module that is loaded in a CUDA context.
 struct LoadedKernel {
   cuda::Function function = nullptr;
-  Digest artifact;
-  std::string excluded;  // why it must not be used; "" if it may
+  std::shared_ptr<const ArtifactIdentity> artifact;  // of its module
+  std::string excluded;                              // why it must not be used; "" if it may
 };
 
 /// The kernel of a row in the device's CUDA context, its module compiled (through the cache folder, "" for none) and

@@ -1,5 +1,6 @@
 #pragma once
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <string>
 
@@ -26,6 +27,14 @@ struct Contract {
   Fold fold = Fold::f32;
 };
 
+/// The contracts that exist. Any change of the bits of one, its slice rules among them, is a new revision.
+struct ContractRevision {
+  const char* name;
+  int revision;
+};
+inline constexpr ContractRevision f32_fma{"F32_FMA", 1};
+inline constexpr std::array contract_set{f32_fma};
+
 /// L = 64 * ceil(R / (64 S)). Slices that would be empty do not exist.
 constexpr Slices cut(std::int64_t reduction, std::int64_t slices) {
   if (reduction <= 0) return {1, 0};
@@ -48,8 +57,10 @@ constexpr std::int64_t weight_gradient_slices(std::int64_t m, std::int64_t k, st
 
 constexpr Contract contract_of(const Problem& p) {
   const std::int64_t r = reduction(p);
-  if (p.op == Op::tn) return {"F32_FMA", 1, cut(r, weight_gradient_slices(p.m, p.k, p.n)), Fold::f64};
-  return {"F32_FMA", 1, cut(r, f32_slices_forward(r, output_columns(p))), Fold::f32};
+  if (p.op == Op::tn) {
+    return {f32_fma.name, f32_fma.revision, cut(r, weight_gradient_slices(p.m, p.k, p.n)), Fold::f64};
+  }
+  return {f32_fma.name, f32_fma.revision, cut(r, f32_slices_forward(r, output_columns(p))), Fold::f32};
 }
 
 /// "F32_FMA/1": name and revision.

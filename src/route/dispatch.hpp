@@ -6,6 +6,9 @@
 
 namespace mgemm {
 
+/// To be raised when candidates() would give another order for the same rates.
+constexpr int cost_model_revision = 1;
+
 /// The kernels that cover a problem, fastest first by the cost model. A pure function of its arguments: it never looks
 /// at the clock, and since all of them give the same bits, its answer is a matter of speed alone.
 std::vector<const KernelRow*> candidates(const Problem& problem, const Contract& contract, std::int32_t alignment,

@@ -2,6 +2,7 @@
 
 #include "base/error.hpp"
 #include "base/log.hpp"
+#include "device/device_identity.hpp"
 #include "module/loader.hpp"
 #include "route/dispatch.hpp"
 
@@ -28,7 +29,7 @@ void plan_kernel(CudaDevice& device, const std::string& cache_directory, const s
     launch.function = kernel.function;
     plan.work = launch;
     plan.kernel = row->symbol.view();
-    plan.identity.add("artifact", kernel.artifact);
+    plan.identity.code = kernel.artifact;
     return;
   }
   if (too_large && excluded.empty()) {
@@ -42,16 +43,8 @@ void plan_kernel(CudaDevice& device, const std::string& cache_directory, const s
 }  // namespace
 
 Plan make_plan(const PlanTarget& target, const Problem& problem, std::int32_t alignment, const KernelRow* forced) {
-  Plan plan;
-  plan.problem = problem;
-  plan.contract = contract_of(problem);
-  plan.alignment = alignment;
   const DeviceFacts& facts = target.device.facts();
-  plan.identity.add("problem", to_string(problem))
-      .add("contract", to_string(plan.contract))
-      .add("slices", fmt::format("{} of {}", plan.contract.slices.count, plan.contract.slices.length))
-      .add("device", facts.name)
-      .add("compute capability", fmt::format("{}.{}", facts.compute_major, facts.compute_minor));
+  Plan plan{problem, contract_of(problem), alignment, {}, {}, {device_identity(facts)}};
   if (is_empty(problem)) {
     plan.kernel = "none";
   } else if (target.cuda != nullptr) {
@@ -62,8 +55,8 @@ Plan make_plan(const PlanTarget& target, const Problem& problem, std::int32_t al
     plan.kernel = "evaluator";
     plan.work = HostProduct{problem, {}};
   }
-  plan.identity.add("kernel", plan.kernel);
-  plan.digest = plan.identity.digest();
+  plan.identity.finish(problem, plan.contract, plan.kernel);
+  plan.digest = plan.identity.route.digest();
   log(MGEMM_LOG_INFO, "plan {} on {}: {} by {}", to_string(problem), facts.name, to_string(plan.contract), plan.kernel);
   return plan;
 }

@@ -3,8 +3,8 @@
 #include <string>
 
 #include "device/cuda_device.hpp"
-#include "identity/identity.hpp"
 #include "kernel/describe.hpp"
+#include "route/route_identity.hpp"
 
 namespace mgemm {
 
@@ -15,8 +15,8 @@ struct Plan {
   std::int32_t alignment = 0;
   std::string kernel;  // symbol, "evaluator" or "none"
   Work work;           // without operands
-  Identity identity{"mamba-gemm route", 1};
-  Digest digest;
+  RouteIdentity identity;
+  Digest digest{};  // of the route
 };
 
 /// What a plan is made on.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <filesystem>
 #include <memory>
 #include <mutex>
 #include <stdexcept>
@@ -185,6 +186,11 @@ Result archs(int* out) {
   });
 }
 
+/// The library that the functions above are in is the test program.
+NvrtcFiles own_files() {
+  return nvrtc_files(std::filesystem::canonical("/proc/self/exe").string(), MGEMM_FAKE_LIBRARIES "/nvrtc_13_0.so");
+}
+
 }  // namespace
 
 Nvrtc::Nvrtc() {
@@ -194,9 +200,9 @@ Nvrtc::Nvrtc() {
   NvrtcLibrary& library = state->library;
   library.table = table();
   library.report.available = true;
-  library.report.path = library.table.path;
+  library.report.path = library.table.files.library;
   library.report.version = library.table.version;
-  library.report.candidates = {{library.table.path, "fake", library.table.version, {}, "serves"}};
+  library.report.candidates = {{library.table.files.library, "fake", library.table.version, {}, "serves"}};
   substitute_nvrtc(&library);
 }
 
@@ -220,9 +226,8 @@ const NvrtcTable& Nvrtc::table() {
                                      .nvrtcGetProgramLog = get_log,
                                      .nvrtcGetNumSupportedArchs = arch_count,
                                      .nvrtcGetSupportedArchs = archs,
-                                     .path = "/fake/libnvrtc.so.13",
-                                     .version = {13, 0},
-                                     .builtins = "/fake/libnvrtc-builtins.so.13.0"};
+                                     .files = own_files(),
+                                     .version = {13, 0}};
   return fake_table;
 }
 

@@ -28,7 +28,7 @@ class Nvrtc {
   Nvrtc(Nvrtc&&) = delete;
   Nvrtc& operator=(Nvrtc&&) = delete;
 
-  /// Version 13.0 at "/fake/libnvrtc.so.13".
+  /// Version 13.0; its files are the test program and a library that does nothing.
   static const NvrtcTable& table();
 
   /// Every compile ends with `result` and this log, until the next call; Success and a log are a warning.

@@ -2,8 +2,8 @@
 
 #include <set>
 
-#include "compile/artifact.hpp"
 #include "compile/module_text.hpp"
+#include "compile/source_identity.hpp"
 #include "kernel/describe.hpp"
 #include "route/dispatch.hpp"
 #include "support/raises.hpp"

@@ -192,9 +192,9 @@ TEST_CASE("nvrtc: each source alone is enough") {
   const std::optional<NvrtcCandidate> named = mgemm::nvrtc_by_name(machine.environment(), 0);
   REQUIRE(named);
   CHECK(named->path == expected.string());
-  CHECK(named->builtins == library.table.builtins);
+  CHECK(named->builtins == library.table.files.builtins);
   CHECK(library.report.path == expected.string());
-  CHECK(library.table.path == expected.string());
+  CHECK(library.table.files.library == expected.string());
   CHECK(library.table.nvrtcGetPTX != nullptr);
   CHECK(candidate_at(library.report, expected).source == source);
   CHECK(candidate_at(library.report, expected).verdict == "serves");
@@ -378,7 +378,7 @@ TEST_CASE("nvrtc: MAMBA_GEMM_NVRTC alone decides") {
 TEST_CASE("nvrtc: substitutes, present and absent") {
   {
     const mgemm::fake::Nvrtc fake;
-    CHECK(mgemm::nvrtc(0).path == "/fake/libnvrtc.so.13");
+    CHECK(mgemm::nvrtc(0).files == mgemm::fake::Nvrtc::table().files);
     CHECK(mgemm::nvrtc_report(0).version == NvrtcVersion{13, 0});
   }
   NvrtcLibrary absent;
@@ -405,7 +405,7 @@ TEST_CASE("nvrtc: this machine's is found, once, by eight threads") {
       fs::exists("/usr/local/cuda/lib64/libnvrtc.so.13") || fs::exists("/usr/local/cuda/lib64/libnvrtc.so.12");
   if (installed && std::getenv("MAMBA_GEMM_NVRTC") == nullptr) CHECK(report.available);
   if (!report.available) MGEMM_SKIP("no NVRTC on this machine");
-  CHECK(answers[0]->path == report.path);
+  CHECK(answers[0]->files.library == report.path);
   CHECK(answers[0]->version >= mgemm::oldest_nvrtc);
   const auto serving = std::ranges::count(report.candidates, std::string("serves"), &NvrtcCandidate::verdict);
   CHECK(serving == 1);

@@ -1,0 +1,145 @@
+#include "module/module_code.hpp"
+
+#include <array>
+#include <exception>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "base/log.hpp"
+#include "base/per_process.hpp"
+#include "base/thread_pool.hpp"
+#include "compile/compiler.hpp"
+#include "compile/helper_path.hpp"
+#include "device/current_context.hpp"
+
+namespace mgemm {
+namespace {
+
+/// What could not be assembled in this process, and why: trying again could take minutes and end no better.
+struct Failures {
+  std::mutex mutex;
+  std::map<std::string, std::string, std::less<>> reasons;  // by module and target
+};
+constinit PerProcess<Failures> failures;
+
+std::string failure_key(const ModuleRequest& request) {
+  return fmt::format("{} for {}", request.module, target_for(request.compute_major, request.compute_minor));
+}
+
+std::string earlier_failure(const ModuleRequest& request) {
+  Failures& all = failures.get();
+  const std::lock_guard lock(all.mutex);
+  const auto found = all.reasons.find(failure_key(request));
+  return found == all.reasons.end() ? std::string() : found->second;
+}
+
+void note_failure(const ModuleRequest& request, const std::string& reason) {
+  log(MGEMM_LOG_WARN, "no machine code of {}, using PTX: {}", request.module, reason);
+  Failures& all = failures.get();
+  const std::lock_guard lock(all.mutex);
+  all.reasons.insert_or_assign(failure_key(request), reason);
+}
+
+/// What could be made of a module.
+struct Code {
+  std::optional<Artifact> machine_code;
+  std::string no_machine_code;  // why there is none
+  std::optional<Artifact> ptx;
+  std::exception_ptr no_ptx;
+};
+
+void assemble_into(Code& code, const ModuleRequest& request) {
+  const HelperLocation helper = find_helper(process_environment());
+  code.no_machine_code = helper.path.empty() ? helper.reason : earlier_failure(request);
+  if (!code.no_machine_code.empty()) {
+    log(MGEMM_LOG_INFO, "no machine code of {}: {}", request.module, code.no_machine_code);
+    return;
+  }
+  try {
+    code.machine_code = assemble_machine_code_of(request, helper.path);
+  } catch (const std::exception& error) {
+    code.no_machine_code = error.what();
+    note_failure(request, code.no_machine_code);
+  }
+}
+
+void compile_into(Code& code, const ModuleRequest& request) noexcept {
+  try {
+    code.ptx = ptx_of(request);
+  } catch (...) {
+    code.no_ptx = std::current_exception();
+  }
+}
+
+/// Both at once: one waits for another process most of the time. What the other thread logs is delivered by this one,
+/// which may be holding messages back.
+Code make_code(const ModuleRequest& request) {
+  Code code;
+  LogCapture assembling;
+  LogCapture compiling;
+  run_parallel(2, 2, [&](std::int64_t task, int) {
+    if (task == 0) {
+      compiling.run([&] { compile_into(code, request); });
+    } else {
+      assembling.run([&] { assemble_into(code, request); });
+    }
+  });
+  compiling.deliver();
+  assembling.deliver();
+  return code;
+}
+
+LoadedModule load_artifact(const DriverTable& driver, std::string_view name, Artifact artifact) {
+  std::array<char, 4096> text{};
+  std::array<cuda::JitOption, 2> options{cuda::JitOption::ErrorLogBuffer, cuda::JitOption::ErrorLogBufferSizeBytes};
+  // The driver takes an integer option by value in the pointer's place.
+  std::array<void*, 2> values{text.data(), reinterpret_cast<void*>(text.size())};
+  LoadedModule loaded{nullptr, std::move(artifact.identity)};
+  const cuda::Result result =
+      driver.cuModuleLoadDataEx(&loaded.module, artifact.code.c_str(), options.size(), options.data(), values.data());
+  check(result, "cuModuleLoadDataEx", "{} of module {}: {}", to_string(artifact.kind), name, text.data());
+  return loaded;
+}
+
+/// nullopt, and why, if the driver will not have it.
+std::optional<LoadedModule> try_machine_code(const DriverTable& driver, const ModuleRequest& request, Artifact code,
+                                             std::string& reason) {
+  try {
+    return load_artifact(driver, request.module, code);
+  } catch (const Error& error) {
+    if (error.status() != MGEMM_DRIVER) throw;
+    forget(code, request);
+    reason = error.what();
+    log(MGEMM_LOG_WARN, "machine code dropped, using PTX this once: {}", reason);
+    return std::nullopt;
+  }
+}
+
+}  // namespace
+
+LoadedModule load_module(CudaDevice& device, const ModuleRequest& request) {
+  const DriverTable& driver = device.driver();
+  Code code;
+  code.machine_code = cached_machine_code_of(request);
+  if (!code.machine_code) code = make_code(request);
+
+  if (code.machine_code) {
+    const CurrentContext current(driver, device.context());
+    auto loaded = try_machine_code(driver, request, *std::move(code.machine_code), code.no_machine_code);
+    if (loaded) return *std::move(loaded);
+  }
+  if (!code.ptx && code.no_ptx == nullptr) code.ptx = ptx_of(request);
+  if (!code.ptx) std::rethrow_exception(code.no_ptx);
+  const CurrentContext current(driver, device.context());
+  try {
+    return load_artifact(driver, request.module, *std::move(code.ptx));
+  } catch (const Error& error) {
+    throw Error(error.status(), fmt::format("{} (no machine code: {})", error.what(), code.no_machine_code),
+                error.driver_code());
+  }
+}
+
+}  // namespace mgemm

@@ -1,0 +1,48 @@
+#include "route/route_identity.hpp"
+
+#include <fmt/core.h>
+
+#include "catalogue/catalogue.hpp"
+#include "kernel/describe.hpp"
+#include "route/dispatch.hpp"
+
+namespace mgemm {
+
+Identity contract_set_identity() {
+  Identity identity("mamba-gemm contracts", 1);
+  for (const ContractRevision& contract : contract_set) {
+    identity.add(contract.name, fmt::format("{}", contract.revision));
+  }
+  return identity;
+}
+
+Identity policy_identity() { return Identity("mamba-gemm policy", 1).add("mode", "exact"); }
+
+Identity tuning_identity() {
+  Identity identity("mamba-gemm tuning", 1);
+  identity.add("cost model", fmt::format("{}", cost_model_revision));
+  for (const KernelRow& row : catalogue()) {
+    identity.add(row.symbol.view(), fmt::format("{} {}", row.rate_full, row.rate_one));
+  }
+  return identity;
+}
+
+void RouteIdentity::finish(const Problem& problem, const Contract& contract, const std::string& kernel) {
+  const auto of_code = [&](Identity ArtifactIdentity::*part) {
+    return code != nullptr ? std::optional(to_hex(((*code).*part).digest())) : std::nullopt;
+  };
+  route.add("problem", to_string(problem))
+      .add("contract", to_string(contract))
+      .add("slices", fmt::format("{} of {}", contract.slices.count, contract.slices.length))
+      .add("kernel", kernel)
+      .add("device", device.digest())
+      .add("policy", policy.digest())
+      .add("contracts", contracts.digest())
+      .add("source", of_code(&ArtifactIdentity::source))
+      .add("compiler", of_code(&ArtifactIdentity::compiler))
+      .add("artifact", of_code(&ArtifactIdentity::artifact))
+      .add("tuning", tuning.digest())
+      .add("schedule", fmt::format("{}", schedule_revision));
+}
+
+}  // namespace mgemm
