@@ -32,10 +32,10 @@ first_nvrtc() {
   return 1
 }
 
-# The one tools/fetch_nvrtc has fetched.
+# The one tools/fetch_nvrtc has fetched into a folder.
 fetched_nvrtc() {
   shopt -s nullglob
-  first_nvrtc build/nvrtc/nvidia/*/lib | sed "s|^build|$root/build|" | grep .
+  first_nvrtc "${1:-build/nvrtc}"/nvidia/*/lib | sed "s|^build|$root/build|" | grep .
 }
 
 # Whether the library finds a compiler that serves; it knows best where to look and what it can use.
@@ -55,4 +55,12 @@ provide_nvrtc() {
     unset MAMBA_GEMM_NVRTC
   fi
   echo "note: no NVRTC ($logs/nvrtc.log); the reference device works without it, GPUs do not" >&2
+}
+
+# For the tests that use two versions of NVRTC at once; they are skipped where there is no other.
+provide_second_nvrtc() {
+  if fetched_nvrtc build/nvrtc-12.4 >/dev/null || tools/fetch_nvrtc --second; then
+    MGEMM_TEST_SECOND_NVRTC=$(fetched_nvrtc build/nvrtc-12.4)
+    export MGEMM_TEST_SECOND_NVRTC
+  fi
 }
