@@ -148,7 +148,3 @@ mgemm_status mgemm_device_count(int32_t* count) noexcept {
 mgemm_status mgemm_environment_json(char* buffer, size_t capacity, size_t* needed) noexcept {
   return guarded([&] { give_string(environment_json(), buffer, capacity, needed); });
 }
-
-mgemm_status mgemm_cache_path(char* buffer, size_t capacity, size_t* needed) noexcept {
-  return guarded([&] { give_string(cache_location().path, buffer, capacity, needed); });
-}

@@ -1,11 +1,14 @@
 // Host memory that runs out in the middle of a call.
 #include <cstdint>
+#include <cstdio>
 #include <cstdlib>
+#include <fstream>
 #include <string>
 #include <vector>
 
 #include "failing_new.hpp"
 #include "mamba_gemm/mamba_gemm.hpp"
+#include "support/temp_folder.hpp"
 #include "support/test.hpp"
 
 using mgemm::test::fail_allocation_after;
@@ -60,5 +63,25 @@ TEST_CASE("descriptions when memory runs out") {
       [&](char* buffer, std::size_t size) { return mgemm_plan_describe_json(plan.handle(), buffer, size, nullptr); });
   check_every_failure([&](char* buffer, std::size_t size) {
     return mgemm_launch_describe_json(launch.handle(), buffer, size, nullptr);
+  });
+}
+
+// The same of a cache, and memory that ran out taken for an empty or a bad one.
+TEST_CASE("the cache's descriptions when memory runs out") {
+  const mgemm::test::TempFolder folder;
+  for (const char digit : {'a', 'b'}) {
+    std::ofstream(folder.path() / (std::string(64, digit) + ".ptx")) << "not an entry";
+  }
+  const std::string name = folder.path().string();
+  check_every_failure(
+      [&](char* buffer, std::size_t size) { return mgemm_cache_list_json(name.c_str(), buffer, size, nullptr); });
+  check_every_failure(
+      [&](char* buffer, std::size_t size) { return mgemm_cache_totals_json(name.c_str(), buffer, size, nullptr); });
+  check_every_failure([&](char* buffer, std::size_t size) {
+    mgemm_cache_report report{};
+    report.struct_size = sizeof report;
+    const mgemm_status status = mgemm_cache_verify(name.c_str(), 0, &report);
+    std::snprintf(buffer, size, "%d bad", static_cast<int>(report.bad));
+    return status;
   });
 }
