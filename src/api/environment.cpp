@@ -3,6 +3,7 @@
 #include "base/thread_pool.hpp"
 #include "cache/location.hpp"
 #include "compile/artifact.hpp"
+#include "compile/helper_path.hpp"
 #include "compile/nvrtc_table.hpp"
 #include "device/cuda_device.hpp"
 #include "numeric/evaluator.hpp"
@@ -106,6 +107,18 @@ void write_nvrtc(JsonWriter& json) {
   });
 }
 
+void write_helper(JsonWriter& json) {
+  const HelperLocation helper = find_helper(process_environment());
+  json.object([&] {
+    if (helper.path.empty()) {
+      json.member("error", helper.reason);
+    } else {
+      json.member("path", helper.path);
+      json.member("source", helper.source);
+    }
+  });
+}
+
 void write_cache(JsonWriter& json) {
   const CacheLocation cache = cache_location();
   json.object([&] {
@@ -131,6 +144,7 @@ std::string environment_json() {
     json.member("driver", [&] { write_driver(json); });
     json.member("devices", [&] { write_devices(json); });
     json.member("nvrtc", [&] { write_nvrtc(json); });
+    json.member("helper", [&] { write_helper(json); });
     json.member("cache", [&] { write_cache(json); });
   });
   return text;
