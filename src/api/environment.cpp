@@ -2,7 +2,6 @@
 #include "base/json_writer.hpp"
 #include "base/thread_pool.hpp"
 #include "cache/location.hpp"
-#include "compile/artifact.hpp"
 #include "compile/helper_path.hpp"
 #include "compile/nvrtc_table.hpp"
 #include "device/cuda_device.hpp"
