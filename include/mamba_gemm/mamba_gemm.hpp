@@ -54,14 +54,27 @@ inline void check(mgemm_status status) {
   if (status != MGEMM_OK) throw Error(status, mgemm_last_error(), mgemm_last_driver_code());
 }
 
-/// Calls a function of the string rule, `call(buffer, capacity, &needed)`, for its size and then for its text.
+/// Calls a function that fills a buffer, `call(buffer, capacity, &needed)`, for its size and then for its bytes.
 template <typename Call>
-std::string read_text(Call&& call) {
+std::string read_bytes(Call&& call) {
   std::size_t needed = 0;
   check(call(static_cast<char*>(nullptr), std::size_t{0}, &needed));
-  std::string text(needed, '\0');
-  check(call(text.data(), text.size(), &needed));
-  text.resize(needed == 0 ? 0 : needed - 1);  // without the NUL
+  for (;;) {
+    std::string bytes(needed, '\0');
+    const mgemm_status status = call(bytes.data(), bytes.size(), &needed);
+    // Of what changes by itself, such as a cache, there may be more by now.
+    if (status == MGEMM_INVALID_ARGUMENT && needed > bytes.size()) continue;
+    check(status);
+    bytes.resize(needed);
+    return bytes;
+  }
+}
+
+/// The same for a function of the string rule, for its text.
+template <typename Call>
+std::string read_text(Call&& call) {
+  std::string text = read_bytes(std::forward<Call>(call));
+  if (!text.empty()) text.pop_back();  // the NUL
   return text;
 }
 
@@ -80,8 +93,53 @@ inline std::int32_t device_count() {
 
 inline std::string environment_json() { return read_text(mgemm_environment_json); }
 
+// ---- Cache ----------------------------------------------------------------------------------------------------------
+// `directory` is the C functions' cache_dir: nullptr is by the environment.
+
 /// "" if there is none.
 inline std::string cache_path() { return read_text(mgemm_cache_path); }
+
+/// What the cache has done in this process.
+inline mgemm_cache_counters cache_counters() {
+  mgemm_cache_counters counters{};
+  counters.struct_size = sizeof counters;
+  check(mgemm_cache_get_counters(&counters));
+  return counters;
+}
+
+inline std::string cache_list_json(const char* directory = nullptr) {
+  return read_text([directory](char* buffer, std::size_t capacity, std::size_t* needed) {
+    return mgemm_cache_list_json(directory, buffer, capacity, needed);
+  });
+}
+
+inline std::string cache_totals_json(const char* directory = nullptr) {
+  return read_text([directory](char* buffer, std::size_t capacity, std::size_t* needed) {
+    return mgemm_cache_totals_json(directory, buffer, capacity, needed);
+  });
+}
+
+/// The bytes of one entry.
+inline std::string cache_payload(const std::string& key, std::int32_t kind, const char* directory = nullptr) {
+  return read_bytes([&key, kind, directory](char* buffer, std::size_t capacity, std::size_t* needed) {
+    return mgemm_cache_payload(directory, key.c_str(), kind, buffer, capacity, needed);
+  });
+}
+
+inline mgemm_cache_report cache_verify(bool repair, const char* directory = nullptr) {
+  mgemm_cache_report report{};
+  report.struct_size = sizeof report;
+  check(mgemm_cache_verify(directory, repair ? 1 : 0, &report));
+  return report;
+}
+
+/// `older_than_seconds` -1: all entries.
+inline mgemm_cache_report cache_purge(std::int64_t older_than_seconds, const char* directory = nullptr) {
+  mgemm_cache_report report{};
+  report.struct_size = sizeof report;
+  check(mgemm_cache_purge(directory, older_than_seconds, &report));
+  return report;
+}
 
 // ---- Problems -------------------------------------------------------------------------------------------------------
 

@@ -1,9 +1,11 @@
 #include "api/description.hpp"
 
 #include <algorithm>
+#include <span>
 
 #include <fmt/core.h>
-#include <nlohmann/json.hpp>
+
+#include "api/fields_json.hpp"
 
 namespace mgemm {
 namespace {
@@ -13,12 +15,45 @@ void copy_text(const std::string& text, char (&target)[size]) {
   text.copy(target, size - 1);
 }
 
-nlohmann::ordered_json identity_fields(const Identity& identity) {
-  auto fields = nlohmann::ordered_json::object();
-  for (const Identity::Field& field : identity.fields()) {
-    fields[field.tag] = field.value ? nlohmann::ordered_json(*field.value) : nlohmann::ordered_json();
-  }
-  return fields;
+std::string hex(std::uint64_t address) { return fmt::format("{:#x}", address); }
+
+void write_numbers(JsonWriter& json, std::span<const std::uint32_t> numbers) {
+  json.array([&] {
+    for (const std::uint32_t number : numbers) json.value(number);
+  });
+}
+
+void write_identity(JsonWriter& json, std::string_view name, const Identity& identity) {
+  json.member(name, [&] {
+    json.object([&] {
+      json.member("sha256", to_hex(identity.digest()));
+      json.member("fields", [&] { write_fields(json, identity.fields()); });
+    });
+  });
+}
+
+void write_identities(JsonWriter& json, const RouteIdentity& identity) {
+  json.object([&] {
+    write_identity(json, "route", identity.route);
+    if (identity.code != nullptr) {
+      write_identity(json, "source", identity.code->source);
+      write_identity(json, "compiler", identity.code->compiler);
+      write_identity(json, "artifact", identity.code->artifact);
+    }
+    write_identity(json, "device", identity.device);
+    write_identity(json, "policy", identity.policy);
+    write_identity(json, "contracts", identity.contracts);
+    write_identity(json, "tuning", identity.tuning);
+  });
+}
+
+void write_operands(JsonWriter& json, const mgemm_description& d) {
+  json.object([&] {
+    json.member("a", hex(d.a));
+    json.member("b", hex(d.b));
+    json.member("bias", hex(d.bias));
+    json.member("out", hex(d.out));
+  });
 }
 
 }  // namespace
@@ -47,24 +82,29 @@ mgemm_description describe(const Context& context, const Plan& plan, const Work&
 
 std::string describe_json(const Context& context, const Plan& plan, const Work& work, const mgemm_operands& operands) {
   const mgemm_description d = describe(context, plan, work, operands);
-  const auto hex = [](std::uint64_t address) { return fmt::format("{:#x}", address); };
-  nlohmann::ordered_json json;
-  json["problem"] = d.problem;
-  json["device"] = context.device->facts().name;
-  json["contract"] = d.contract;
-  json["slices"] = {{"count", plan.contract.slices.count}, {"length", plan.contract.slices.length}};
-  json["kernel"] = d.kernel;
-  json["grid"] = d.grid;
-  json["block"] = d.block;
-  json["shared_bytes"] = d.shared_bytes;
-  json["alignment"] = d.alignment;
-  json["scratch_bytes"] = d.scratch_bytes;
-  json["identity"] = d.identity;
-  json["identity_fields"] = identity_fields(plan.identity.route);
-  if (operands.out != 0) {
-    json["operands"] = {{"a", hex(d.a)}, {"b", hex(d.b)}, {"bias", hex(d.bias)}, {"out", hex(d.out)}};
-  }
-  return json.dump();
+  std::string text;
+  JsonWriter json(text);
+  json.object([&] {
+    json.member("problem", d.problem);
+    json.member("device", context.device->facts().name);
+    json.member("contract", d.contract);
+    json.member("slices", [&] {
+      json.object([&] {
+        json.member("count", plan.contract.slices.count);
+        json.member("length", plan.contract.slices.length);
+      });
+    });
+    json.member("kernel", d.kernel);
+    json.member("grid", [&] { write_numbers(json, d.grid); });
+    json.member("block", [&] { write_numbers(json, d.block); });
+    json.member("shared_bytes", d.shared_bytes);
+    json.member("alignment", d.alignment);
+    json.member("scratch_bytes", d.scratch_bytes);
+    json.member("identity", d.identity);
+    json.member("identities", [&] { write_identities(json, plan.identity); });
+    if (operands.out != 0) json.member("operands", [&] { write_operands(json, d); });
+  });
+  return text;
 }
 
 }  // namespace mgemm

@@ -1,8 +1,8 @@
-#include <nlohmann/json.hpp>
-
 #include "api/boundary.hpp"
+#include "base/json_writer.hpp"
 #include "base/thread_pool.hpp"
 #include "cache/location.hpp"
+#include "compile/helper_path.hpp"
 #include "compile/nvrtc_table.hpp"
 #include "device/cuda_device.hpp"
 #include "numeric/evaluator.hpp"
@@ -10,8 +10,6 @@
 using namespace mgemm;
 
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 /// A driver that is missing has no devices; one that is there and fails is an error.
 int device_count() {
@@ -27,71 +25,128 @@ int device_count() {
 
 std::string cuda_version_text(int version) { return fmt::format("{}.{}", version / 1000, version % 1000 / 10); }
 
-Json driver_json() {
+void write_evaluator(JsonWriter& json) {
+  json.object([&] {
+    json.member("isa", name_of(best_isa()));
+    json.member("threads", default_threads());
+  });
+}
+
+void write_driver(JsonWriter& json) {
   const bool available = find_driver() != nullptr;
-  Json json{{"available", available}};
-  if (available) {
-    json["version"] = cuda_version_text(driver_version());
-  } else {
-    json["error"] = driver_reason();
-  }
-  return json;
+  json.object([&] {
+    json.member("available", available);
+    if (available) {
+      json.member("version", cuda_version_text(driver_version()));
+    } else {
+      json.member("error", driver_reason());
+    }
+  });
 }
 
-Json devices_json() {
-  auto devices = Json::array();
+void write_device(JsonWriter& json, int ordinal) {
+  const DeviceFacts facts = read_facts(driver(), ordinal);
+  json.object([&] {
+    json.member("ordinal", ordinal);
+    json.member("name", facts.name);
+    json.member("compute_capability", fmt::format("{}.{}", facts.compute_major, facts.compute_minor));
+    json.member("multiprocessors", facts.multiprocessors);
+    json.member("memory_bytes", facts.memory_bytes);
+  });
+}
+
+void write_devices(JsonWriter& json) {
   const int count = find_driver() == nullptr ? 0 : device_count();
-  for (int ordinal = 0; ordinal < count; ++ordinal) {
-    const DeviceFacts facts = read_facts(driver(), ordinal);
-    devices.push_back({{"ordinal", ordinal},
-                       {"name", facts.name},
-                       {"compute_capability", fmt::format("{}.{}", facts.compute_major, facts.compute_minor)},
-                       {"multiprocessors", facts.multiprocessors},
-                       {"memory_bytes", facts.memory_bytes}});
-  }
-  return devices;
+  json.array([&] {
+    for (int ordinal = 0; ordinal < count; ++ordinal) write_device(json, ordinal);
+  });
 }
 
-Json nvrtc_json() {
+void write_places(JsonWriter& json, const SourcePlaces& searched) {
+  json.object([&] {
+    json.member("source", searched.source);
+    json.member("note", searched.note);
+    json.member("places", [&] {
+      json.array([&] {
+        for (const auto& path : searched.places) json.value(path.native());
+      });
+    });
+  });
+}
+
+void write_candidate(JsonWriter& json, const NvrtcCandidate& candidate) {
+  json.object([&] {
+    json.member("path", candidate.path);
+    json.member("source", candidate.source);
+    json.member("version", to_string(candidate.version));
+    json.member("verdict", candidate.verdict);
+  });
+}
+
+void write_nvrtc(JsonWriter& json) {
   const NvrtcReport& report = nvrtc_report(driver_version());
-  Json json{{"available", report.available}};
-  if (report.available) {
-    json["path"] = report.path;
-    json["version"] = to_string(report.version);
-  } else {
-    json["error"] = report.reason;
-  }
-  auto places = Json::array();
-  for (const SourcePlaces& searched : report.places) {
-    auto paths = Json::array();
-    for (const auto& path : searched.places) paths.push_back(path.string());
-    places.push_back({{"source", searched.source}, {"note", searched.note}, {"places", paths}});
-  }
-  json["searched"] = places;
-  auto candidates = Json::array();
-  for (const NvrtcCandidate& candidate : report.candidates) {
-    candidates.push_back({{"path", candidate.path},
-                          {"source", candidate.source},
-                          {"version", to_string(candidate.version)},
-                          {"verdict", candidate.verdict}});
-  }
-  json["candidates"] = candidates;
-  return json;
+  json.object([&] {
+    json.member("available", report.available);
+    if (report.available) {
+      json.member("path", report.path);
+      json.member("version", to_string(report.version));
+    } else {
+      json.member("error", report.reason);
+    }
+    json.member("searched", [&] {
+      json.array([&] {
+        for (const SourcePlaces& searched : report.places) write_places(json, searched);
+      });
+    });
+    json.member("candidates", [&] {
+      json.array([&] {
+        for (const NvrtcCandidate& candidate : report.candidates) write_candidate(json, candidate);
+      });
+    });
+  });
+}
+
+void write_helper(JsonWriter& json) {
+  const HelperLocation helper = find_helper(process_environment());
+  json.object([&] {
+    if (helper.path.empty()) {
+      json.member("error", helper.reason);
+    } else {
+      json.member("path", helper.path);
+      json.member("source", helper.source);
+    }
+  });
+}
+
+void write_cache(JsonWriter& json) {
+  const CacheLocation cache = cache_location();
+  json.object([&] {
+    json.member("path", cache.path);
+    json.member("rule", cache.rule);
+  });
+}
+
+/// The texts about the library, which are "" where memory ran out as they were made.
+const char* made(const char* text) {
+  if (text[0] == '\0') throw std::bad_alloc();
+  return text;
 }
 
 std::string environment_json() {
-  const CacheLocation cache = cache_location();
-  Json json;
-  json["version"] = mgemm_version_string();
-  json["source_hash"] = mgemm_source_hash();
-  json["build"] = mgemm_build_info();
-  json["evaluator"] = {{"isa", name_of(best_isa())}, {"threads", default_threads()}};
-  json["driver"] = driver_json();
-  json["devices"] = devices_json();
-  json["nvrtc"] = nvrtc_json();
-  json["cache"] = {{"path", cache.path}, {"rule", cache.rule}};
-  // Paths may hold any bytes; what is not UTF-8 is replaced.
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+  std::string text;
+  JsonWriter json(text);
+  json.object([&] {
+    json.member("version", made(mgemm_version_string()));
+    json.member("source_hash", made(mgemm_source_hash()));
+    json.member("build", made(mgemm_build_info()));
+    json.member("evaluator", [&] { write_evaluator(json); });
+    json.member("driver", [&] { write_driver(json); });
+    json.member("devices", [&] { write_devices(json); });
+    json.member("nvrtc", [&] { write_nvrtc(json); });
+    json.member("helper", [&] { write_helper(json); });
+    json.member("cache", [&] { write_cache(json); });
+  });
+  return text;
 }
 
 }  // namespace
@@ -105,8 +160,4 @@ mgemm_status mgemm_device_count(int32_t* count) noexcept {
 
 mgemm_status mgemm_environment_json(char* buffer, size_t capacity, size_t* needed) noexcept {
   return guarded([&] { give_string(environment_json(), buffer, capacity, needed); });
-}
-
-mgemm_status mgemm_cache_path(char* buffer, size_t capacity, size_t* needed) noexcept {
-  return guarded([&] { give_string(cache_location().path, buffer, capacity, needed); });
 }

@@ -11,7 +11,7 @@ struct StatusName {
   const char* name;
 };
 
-constexpr std::array<StatusName, 24> status_names{{
+constexpr std::array<StatusName, 25> status_names{{
     {MGEMM_OK, "MGEMM_OK"},
     {MGEMM_INVALID_ARGUMENT, "MGEMM_INVALID_ARGUMENT"},
     {MGEMM_BAD_HANDLE, "MGEMM_BAD_HANDLE"},
@@ -25,6 +25,7 @@ constexpr std::array<StatusName, 24> status_names{{
     {MGEMM_EXCLUDED, "MGEMM_EXCLUDED"},
     {MGEMM_NO_DEVICE, "MGEMM_NO_DEVICE"},
     {MGEMM_NO_COMPILER, "MGEMM_NO_COMPILER"},
+    {MGEMM_NO_ENTRY, "MGEMM_NO_ENTRY"},
     {MGEMM_OUT_OF_MEMORY, "MGEMM_OUT_OF_MEMORY"},
     {MGEMM_DRIVER, "MGEMM_DRIVER"},
     {MGEMM_COMPILE, "MGEMM_COMPILE"},

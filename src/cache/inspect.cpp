@@ -13,13 +13,12 @@
 namespace mgemm {
 namespace {
 
-/// nullptr if there is no directory and that is all right.
-const PrivateDirectory* directory_of(Store& store) {
-  const PrivateDirectory* const directory = store.open();
-  if (directory != nullptr || store.directory().empty()) return directory;
-  const DirectoryResult why = open_private_directory(store.directory(), Creation::never);
-  if (!why.directory && !why.refusal.is_absent) fail(MGEMM_IO, "the cache: {}", to_string(why.refusal));
-  return nullptr;
+/// nullopt if there is no directory and that is all right.
+std::optional<PrivateDirectory> directory_of(const Store& store) {
+  if (store.directory().empty()) return std::nullopt;
+  DirectoryResult opened = open_private_directory(store.directory(), Creation::never);
+  if (!opened.directory && !opened.refusal.is_absent) fail(MGEMM_IO, "the cache: {}", to_string(opened.refusal));
+  return std::move(opened.directory);
 }
 
 std::vector<std::string> names_of(const PrivateDirectory& directory) {
@@ -32,10 +31,15 @@ std::vector<std::string> names_of(const PrivateDirectory& directory) {
 std::int64_t age_of(std::int64_t used_at) { return std::max<std::int64_t>(0, std::time(nullptr) - used_at); }
 
 /// Whatever it is, gone. Empty folders too; full ones are not ours to delete.
-bool remove_name(const PrivateDirectory& directory, const std::string& name) {
+void remove_name(const PrivateDirectory& directory, const std::string& name, std::uint64_t bytes, Removal& removal) {
   int error = os::unlink_at(directory.descriptor(), name);
   if (error == EISDIR) error = os::unlink_at(directory.descriptor(), name, AT_REMOVEDIR);
-  return error == 0;
+  if (error == 0) {
+    ++removal.removed;
+    removal.bytes += bytes;
+  } else if (error != ENOENT) {
+    ++removal.failed;
+  }
 }
 
 EntryInfo info_of(const EntryName& name, EntryFile file) {
@@ -57,16 +61,12 @@ EntryInfo info_of(const EntryName& name, EntryFile file) {
   return info;
 }
 
-}  // namespace
-
-std::vector<EntryInfo> list_entries(Store& store) {
+std::vector<EntryInfo> entries_in(const PrivateDirectory& directory) {
   std::vector<EntryInfo> entries;
-  const PrivateDirectory* const directory = directory_of(store);
-  if (directory == nullptr) return entries;
-  for (const std::string& file_name : names_of(*directory)) {
+  for (const std::string& file_name : names_of(directory)) {
     const auto name = parse_entry_name(file_name);
     if (!name) continue;
-    EntryFile file = read_entry_file(directory->descriptor(), *name);
+    EntryFile file = read_entry_file(directory.descriptor(), *name);
     const bool is_gone = !file.entry && file.reject == Reject::none;
     if (!is_gone) entries.push_back(info_of(*name, std::move(file)));
   }
@@ -76,44 +76,47 @@ std::vector<EntryInfo> list_entries(Store& store) {
   return entries;
 }
 
-Verification verify_entries(Store& store, bool repair) {
+}  // namespace
+
+std::vector<EntryInfo> list_entries(const Store& store) {
+  const auto directory = directory_of(store);
+  return directory ? entries_in(*directory) : std::vector<EntryInfo>();
+}
+
+Verification verify_entries(const Store& store, bool repair) {
   Verification result;
-  for (EntryInfo& entry : list_entries(store)) {
+  const auto directory = directory_of(store);
+  if (!directory) return result;
+  for (EntryInfo& entry : entries_in(*directory)) {
     if (entry.reject == Reject::none) {
       ++result.sound;
       continue;
     }
-    const PrivateDirectory* const directory = repair ? store.open() : nullptr;
-    if (directory != nullptr && remove_name(*directory, entry_name(entry.key, entry.kind))) ++result.removed;
+    if (repair) remove_name(*directory, entry_name(entry.key, entry.kind), entry.bytes, result.removal);
     result.bad.push_back(std::move(entry));
   }
   return result;
 }
 
-Purge purge_entries(Store& store, std::optional<std::chrono::seconds> older_than) {
-  Purge result;
-  const PrivateDirectory* const directory = directory_of(store);
-  if (directory == nullptr) return result;
+Removal purge_entries(const Store& store, std::optional<std::chrono::seconds> older_than) {
+  Removal result;
+  const auto directory = directory_of(store);
+  if (!directory) return result;
   for (const std::string& name : names_of(*directory)) {
     if (is_temporary_name(name)) reap_temporary(directory->descriptor(), name);
     struct stat status {};
     if (!parse_entry_name(name) || os::status_at(directory->descriptor(), name, status) != 0) continue;
     if (older_than && age_of(status.st_mtim.tv_sec) < older_than->count()) continue;
-    if (remove_name(*directory, name)) {
-      ++result.removed;
-      result.bytes += static_cast<std::uint64_t>(status.st_size);
-    } else {
-      ++result.failed;
-    }
+    remove_name(*directory, name, static_cast<std::uint64_t>(status.st_size), result);
   }
   return result;
 }
 
-Totals cache_totals(Store& store) {
+Totals cache_totals(const Store& store) {
   Totals totals;
   totals.cap = store.cap();
-  const PrivateDirectory* const directory = directory_of(store);
-  if (directory == nullptr) return totals;
+  const auto directory = directory_of(store);
+  if (!directory) return totals;
   for (const std::string& name : names_of(*directory)) {
     const auto entry = parse_entry_name(name);
     struct stat status {};

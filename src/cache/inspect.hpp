@@ -24,28 +24,31 @@ struct EntryInfo {
   Digest payload_digest;
 };
 
-/// Every entry, most recently used first. Reads and checks each of them whole; changes nothing. An Error with MGEMM_IO
-/// if the directory is refused or cannot be listed; nothing if there is none.
-std::vector<EntryInfo> list_entries(Store& store);
+// All of these open the directory for themselves: they never make it, and warn of nothing. One that is refused or
+// cannot be listed is an Error with MGEMM_IO; none at all is an empty one.
+
+/// Every entry, most recently used first. Reads and checks each of them whole; changes nothing.
+std::vector<EntryInfo> list_entries(const Store& store);
+
+/// What became of entries that were to go. One that somebody else removed first counts as neither.
+struct Removal {
+  std::uint64_t removed = 0;
+  std::uint64_t bytes = 0;   // of those
+  std::uint64_t failed = 0;  // could not be removed
+};
 
 struct Verification {
   std::uint64_t sound = 0;
   std::vector<EntryInfo> bad;
-  std::uint64_t removed = 0;  // of the bad ones
+  Removal removal;  // of the bad ones
 };
 
 /// Checks every entry; with `repair`, removes those that would not be used.
-Verification verify_entries(Store& store, bool repair);
-
-struct Purge {
-  std::uint64_t removed = 0;
-  std::uint64_t bytes = 0;
-  std::uint64_t failed = 0;  // could not be removed
-};
+Verification verify_entries(const Store& store, bool repair);
 
 /// Removes entries not used for `older_than`, or all, and temporaries that dead writers left. Running processes go on:
 /// what they have loaded stays theirs. Files that are not the cache's are left alone.
-Purge purge_entries(Store& store, std::optional<std::chrono::seconds> older_than);
+Removal purge_entries(const Store& store, std::optional<std::chrono::seconds> older_than);
 
 struct Totals {
   std::uint64_t entries = 0;
@@ -58,6 +61,6 @@ struct Totals {
 };
 
 /// By names and sizes, without reading.
-Totals cache_totals(Store& store);
+Totals cache_totals(const Store& store);
 
 }  // namespace mgemm

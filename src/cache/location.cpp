@@ -39,11 +39,11 @@ CacheLocation cache_location() {
   return location;
 }
 
-CacheLocation cache_location_for(const char* cache_dir) {
+CacheLocation cache_location_for(const char* cache_dir, std::string_view argument) {
   if (cache_dir == nullptr) return cache_location();
-  if (std::string_view(cache_dir) == "off") return {"", "the context's cache_dir is 'off'"};
-  if (!is_absolute(cache_dir)) invalid("options.cache_dir is '{}'; it must be an absolute path or 'off'", cache_dir);
-  return {cache_dir, "the context's cache_dir"};
+  if (std::string_view(cache_dir) == "off") return {"", fmt::format("{} is 'off'", argument)};
+  if (!is_absolute(cache_dir)) invalid("{} is '{}'; it must be an absolute path or 'off'", argument, cache_dir);
+  return {cache_dir, std::string(argument)};
 }
 
 std::optional<std::uint64_t> parse_bytes(std::string_view text) {

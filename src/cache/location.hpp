@@ -23,8 +23,9 @@ CacheLocation cache_location(const GetEnvironment& environment);
 /// The same from this process's environment; warns once if a variable was refused.
 CacheLocation cache_location();
 
-/// What a context's cache_dir option says: nullptr is the environment's, "off" none, else an absolute path.
-CacheLocation cache_location_for(const char* cache_dir);
+/// What a caller's cache_dir says: nullptr is the environment's, "off" none, else an absolute path. `argument` is what
+/// the caller knows it as.
+CacheLocation cache_location_for(const char* cache_dir, std::string_view argument);
 
 constexpr std::uint64_t default_cache_max = std::uint64_t{256} << 20U;
 

@@ -58,7 +58,7 @@ std::unique_ptr<Context> make_context(const mgemm_context_options& options) {
   }
   check_stream_options(options);
   auto context = std::make_unique<Context>();
-  context->cache_directory = cache_location_for(options.cache_dir).path;
+  context->cache_directory = cache_location_for(options.cache_dir, "options.cache_dir").path;
   context->threads = options.threads;
   if (options.device_kind == MGEMM_DEVICE_REFERENCE) {
     make_reference(*context, options);

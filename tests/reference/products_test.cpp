@@ -8,6 +8,8 @@
 #include <xmmintrin.h>
 #endif
 
+#include <nlohmann/json.hpp>
+
 #include "support/device_product.hpp"
 
 using namespace mgemm::test;
@@ -118,7 +120,17 @@ TEST_CASE("launches verify, validate and describe themselves") {
   REQUIRE(description.slices == 2);
   REQUIRE(description.out == bound.operands().out);
   REQUIRE(std::string(description.identity).size() == 64);
-  REQUIRE(launch.describe_json().find("\"identity_fields\"") != std::string::npos);
+  const auto identities = nlohmann::json::parse(launch.describe_json())["identities"];
+  REQUIRE(identities["route"]["sha256"] == std::string(description.identity));
+  for (const char* name : {"device", "policy", "contracts", "tuning"}) {
+    REQUIRE(identities[name]["sha256"].get<std::string>().size() == 64);
+    REQUIRE(identities[name]["fields"].size() > 0);
+    const nlohmann::json field{{"tag", name}, {"value", identities[name]["sha256"]}};
+    const auto& of_route = identities["route"]["fields"];
+    REQUIRE(std::find(of_route.begin(), of_route.end(), field) != of_route.end());
+  }
+  // No code was compiled: its fields are absent, not empty.
+  REQUIRE_FALSE(identities.contains("artifact"));
 }
 
 // Catches a plan or a cached plan that is used for another problem.

@@ -65,6 +65,7 @@ TEST_CASE("the environment table takes any object") {
                  "memory_bytes": 150323855360}],
     "nvrtc": {"available": true, "path": "/opt/libnvrtc.so.12", "version": "12.8",
               "candidates": [{"path": "/a", "source": "ld", "version": null, "verdict": "not found"}]},
+    "helper": {"path": "/lib/mamba-gemm-assemble", "source": "beside the library"},
     "cache": {"path": "/c", "rule": "HOME"}})"));
   CAPTURE(text);
   CHECK(contains(text, "evaluator  avx2, 8 threads"));
@@ -72,6 +73,7 @@ TEST_CASE("the environment table takes any object") {
   CHECK(contains(text, "cuda:0  NVIDIA H200, compute capability 9.0, 132 multiprocessors, 140.0 GiB"));
   CHECK(contains(text, "nvrtc      /opt/libnvrtc.so.12, version 12.8"));
   CHECK(contains(text, "/a  (from ld, version -): not found"));
+  CHECK(contains(text, "helper     /lib/mamba-gemm-assemble (beside the library)"));
   CHECK(contains(text, "cache      /c (HOME)"));
 }
 

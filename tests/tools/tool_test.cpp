@@ -79,12 +79,29 @@ TEST_CASE("JSON output is one object") {
   CHECK(report["time"]["runs"] == 1);
   CHECK(report["check"]["equal"] == 80);
   CHECK(report["passed"] == true);
+  CHECK(report["cache"]["hits"]["ptx"] == 0);  // the reference device compiles nothing
+  CHECK(report["cache"]["compiles"]["ptx"] == 0);
+  for (const char* const key : {"misses", "waits", "rejects", "evictions", "bytes_read", "bytes_written"}) {
+    CHECK(report["cache"][key] == 0);
+  }
 
   const Finished info = run_tool({"info", "--json"});
   CAPTURE(info.out, info.err);
   CHECK(info.exit_code == 0);
   CHECK(json::parse(info.out).is_object());
   CHECK(json::parse(info.out)["version"].is_string());
+}
+
+// Catches a helper that is used and not shown, and a missing one without a reason.
+TEST_CASE("info names the helper program") {
+  const Finished off = run_tool({"info", "--json"}, {"MAMBA_GEMM_HELPER=off"});
+  REQUIRE(off.exit_code == 0);
+  CHECK(json::parse(off.out)["helper"]["error"] == "MAMBA_GEMM_HELPER is 'off'");
+  CHECK(contains(run_tool({"info"}, {"MAMBA_GEMM_HELPER=off"}).out, "helper     none: MAMBA_GEMM_HELPER is 'off'\n"));
+  const json found = json::parse(run_tool({"info", "--json"}, {"MAMBA_GEMM_HELPER"}).out)["helper"];
+  CAPTURE(found.dump());
+  CHECK(found.contains("path") == found.contains("source"));
+  CHECK(found.contains("path") != found.contains("error"));
 }
 
 // Catches a shadow run that cannot be made on the reference device, or whose report is lost.

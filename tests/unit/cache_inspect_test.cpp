@@ -84,10 +84,10 @@ TEST_CASE("verify finds the bad ones and repair removes them", "[cache]") {
   Verification found = verify_entries(store, false);
   CHECK(found.sound == 3);
   CHECK(found.bad.size() == 3);
-  CHECK(found.removed == 0);
+  CHECK(found.removal.removed == 0);
   found = verify_entries(store, true);
   CHECK(found.bad.size() == 3);
-  CHECK(found.removed == 3);
+  CHECK(found.removal.removed == 3);
   found = verify_entries(store, true);
   CHECK(found.sound == 3);
   CHECK(found.bad.empty());
@@ -108,7 +108,7 @@ TEST_CASE("purge by age and of everything", "[cache]") {
   write_file(cache / "README", "x");
   write_file(cache / "tmp-dead", "x");
   CHECK(purge_entries(store, std::chrono::hours(72)).removed == 0);
-  const Purge by_age = purge_entries(store, std::chrono::hours(24));
+  const Removal by_age = purge_entries(store, std::chrono::hours(24));
   CHECK(by_age.removed == 2);
   CHECK(by_age.bytes > 0);
   CHECK(by_age.failed == 0);

@@ -33,7 +33,8 @@ int run_tool(int argc, char** argv) {
   int exit_code = exit_ok;
   app.require_subcommand(1);
   app.set_version_flag("--version", fmt::format("mamba-gemm {}", mgemm_version_string()));
-  app.footer("Exit codes: 0 done, 1 bits differ or nothing to show, 2 usage or bad input, 3 library error.");
+  app.footer(
+      "Exit codes: 0 done, 1 bits differ, something is wrong or not there, 2 usage or bad input, 3 library error.");
   add_info(app, exit_code);
   add_run(app, exit_code);
   add_verify(app, exit_code);

@@ -7,40 +7,19 @@
 #include <algorithm>
 #include <bit>
 #include <cerrno>
-#include <cstring>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <utility>
 
 #include "failure.hpp"
 #include "npy_header.hpp"
+#include "whole_file.hpp"
 
 namespace mgemm::cli {
 namespace {
 
 static_assert(std::endian::native == std::endian::little, "values are read and written as they lie in memory");
-
-std::string system_text(int code) { return std::system_category().message(code); }
-
-class File {
- public:
-  explicit File(int descriptor) : descriptor_(descriptor) {}
-  File(File&& other) noexcept : descriptor_(std::exchange(other.descriptor_, -1)) {}
-  File& operator=(File&&) = delete;
-  File(const File&) = delete;
-  File& operator=(const File&) = delete;
-  ~File() {
-    if (descriptor_ >= 0) ::close(descriptor_);
-  }
-  int get() const { return descriptor_; }
-  /// Unlike the destructor, says whether it worked.
-  bool close() { return ::close(std::exchange(descriptor_, -1)) == 0; }
-
- private:
-  int descriptor_;
-};
 
 /// Up to `bytes` bytes; fewer only at the end of the file.
 std::size_t read_some(const File& file, char* destination, std::size_t bytes, const std::string& name) {
@@ -55,18 +34,6 @@ std::size_t read_some(const File& file, char* destination, std::size_t bytes, co
     done += static_cast<std::size_t>(count);
   }
   return done;
-}
-
-void write_all(const File& file, const char* source, std::size_t bytes, const std::string& name) {
-  while (bytes > 0) {
-    const ssize_t count = ::write(file.get(), source, bytes);
-    if (count < 0) {
-      if (errno == EINTR) continue;
-      bad_input("{}: cannot be written: {}", name, system_text(errno));
-    }
-    source += count;
-    bytes -= static_cast<std::size_t>(count);
-  }
 }
 
 std::uint64_t little_endian(std::string_view bytes) {
@@ -121,45 +88,6 @@ std::optional<std::uint64_t> byte_count(std::span<const std::int64_t> shape) {
   return static_cast<std::uint64_t>(bytes);
 }
 
-/// A new file in the same folder; removed again unless it was renamed.
-class Temporary {
- public:
-  explicit Temporary(std::filesystem::path beside) : target_(std::move(beside)), file_(create()) {}
-  Temporary(const Temporary&) = delete;
-  Temporary& operator=(const Temporary&) = delete;
-  Temporary(Temporary&&) = delete;
-  Temporary& operator=(Temporary&&) = delete;
-  ~Temporary() {
-    if (!name_.empty()) ::unlink(name_.c_str());
-  }
-
-  const File& file() const { return file_; }
-
-  void commit() {
-    // The data must be there before the name is, also after a power failure.
-    if (::fsync(file_.get()) != 0 || !file_.close() || ::rename(name_.c_str(), target_.c_str()) != 0)
-      bad_input("{}: cannot be written: {}", target_.string(), system_text(errno));
-    name_.clear();
-  }
-
- private:
-  File create() {
-    constexpr mode_t mode = 0666;  // less the umask
-    constexpr int attempts = 100;
-    for (int i = 0; i < attempts; ++i) {
-      name_ = fmt::format("{}.tmp-{}-{}", target_.string(), ::getpid(), i);
-      const int descriptor = ::open(name_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
-      if (descriptor >= 0) return File(descriptor);
-      if (errno != EEXIST) break;
-    }
-    bad_input("{}: cannot be written: {}", target_.string(), system_text(errno));
-  }
-
-  std::filesystem::path target_;
-  std::string name_;
-  File file_;
-};
-
 }  // namespace
 
 NpyArray read_npy(const std::filesystem::path& path, std::size_t dimensions) {
@@ -191,12 +119,8 @@ NpyArray read_npy(const std::filesystem::path& path, std::size_t dimensions) {
 }
 
 void write_npy(const std::filesystem::path& path, std::span<const std::int64_t> shape, std::span<const float> values) {
-  const std::string name = path.string();
   const std::string preamble = make_npy_preamble(shape);
-  Temporary temporary(path);
-  write_all(temporary.file(), preamble.data(), preamble.size(), name);
-  write_all(temporary.file(), reinterpret_cast<const char*>(values.data()), values.size_bytes(), name);
-  temporary.commit();
+  write_whole_file(path, {preamble, {reinterpret_cast<const char*>(values.data()), values.size_bytes()}});
 }
 
 }  // namespace mgemm::cli

@@ -6,6 +6,8 @@
 
 #include <fmt/core.h>
 
+#include "cache_report.hpp"
+
 namespace mgemm::cli {
 namespace {
 
@@ -106,17 +108,6 @@ std::optional<Mismatch> first_of(const mgemm_verify_report& result) {
   return Mismatch{result.first_row, result.first_column, result.got, result.expected};
 }
 
-/// A value as it is shown to people, "-" if it is absent or null.
-std::string shown(const Json& object, const char* key) {
-  if (!object.is_object() || !object.contains(key) || object[key].is_null()) return "-";
-  const Json& value = object[key];
-  return value.is_string() ? value.get<std::string>() : value.dump(-1, ' ', false, Json::error_handler_t::replace);
-}
-
-Json part(const Json& object, const char* key) {
-  return object.is_object() && object.contains(key) ? object[key] : Json();
-}
-
 std::string availability(const Json& component) {
   const Json available = part(component, "available");
   if (available == true) {
@@ -127,7 +118,22 @@ std::string availability(const Json& component) {
   return error == "-" ? "not available" : "not available: " + error;
 }
 
+std::string helper_text(const Json& helper) {
+  const std::string path = shown(helper, "path");
+  return path == "-" ? "none: " + shown(helper, "error") : fmt::format("{} ({})", path, shown(helper, "source"));
+}
+
 }  // namespace
+
+std::string shown(const Json& object, const char* key) {
+  if (!object.is_object() || !object.contains(key) || object[key].is_null()) return "-";
+  const Json& value = object[key];
+  return value.is_string() ? value.get<std::string>() : value.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+Json part(const Json& object, const char* key) {
+  return object.is_object() && object.contains(key) ? object[key] : Json();
+}
 
 std::string run_text(const RunReport& report) {
   const double seconds = median(report.seconds);
@@ -149,6 +155,7 @@ Json run_json(const RunReport& report) {
                   {"clock", "wall clock, each run with its synchronize"},
                   {"tflops", tera_flops(report, seconds)}};
   json["check"] = check_json(report.check);
+  json["cache"] = counters_json(report.cache);
   if (!report.written.empty()) json["written"] = report.written;
   json["passed"] = report.check.passed();
   return json;
@@ -201,6 +208,7 @@ std::string environment_text(const Json& environment) {
   for (const Json& candidate : candidates.is_array() ? candidates : Json::array())
     text += fmt::format("           {}  (from {}, version {}): {}\n", shown(candidate, "path"),
                         shown(candidate, "source"), shown(candidate, "version"), shown(candidate, "verdict"));
+  text += fmt::format("helper     {}\n", helper_text(part(environment, "helper")));
   const std::string path = shown(cache, "path");
   text += fmt::format("cache      {} ({})\n", path.empty() || path == "-" ? "none" : path, shown(cache, "rule"));
   return text;

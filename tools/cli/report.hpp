@@ -22,6 +22,7 @@ struct RunReport {
   std::optional<std::uint64_t> seed;  // where the data were drawn
   std::string written;                // output file, or ""
   Comparison check;
+  mgemm_cache_counters cache{};  // of this process
 };
 
 std::string run_text(const RunReport& report);
@@ -39,6 +40,12 @@ Json verify_json(const VerifyReport& report);
 
 /// The environment object of the library as a table. No key is relied on.
 std::string environment_text(const Json& environment);
+
+/// A value as it is shown to people, "-" if it is absent or null.
+std::string shown(const Json& object, const char* key);
+
+/// Null if it is absent.
+Json part(const Json& object, const char* key);
 
 /// One object and a newline; text that is not UTF-8 is replaced rather than refused.
 std::string dump(const Json& json);

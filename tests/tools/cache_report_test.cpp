@@ -1,0 +1,65 @@
+// The tables about a cache, of any object that a library may give.
+#include "cache_report.hpp"
+
+#include "cache_key.hpp"
+#include "failure.hpp"
+#include "support/test.hpp"
+
+using namespace mgemm::cli;
+
+// Catches a unit that is off by one power, and a plural of one.
+TEST_CASE("sizes and counts are written for people") {
+  CHECK(size_text(0) == "0 bytes");
+  CHECK(size_text(1023) == "1023 bytes");
+  CHECK(size_text(1536) == "1.5 KiB");
+  CHECK(size_text(std::uint64_t{5} << 20U) == "5.0 MiB");
+  CHECK(size_text(std::uint64_t{3} << 30U) == "3.0 GiB");
+  CHECK(entries_text(1) == "1 entry");
+  CHECK(entries_text(0) == "0 entries");
+}
+
+// Catches a unit that means something else.
+TEST_CASE("durations") {
+  CHECK(parse_duration("90s") == 90);
+  CHECK(parse_duration("15m") == 900);
+  CHECK(parse_duration("12h") == 43200);
+  CHECK(parse_duration("7d") == 604800);
+  CHECK(parse_duration("0s") == 0);
+  for (const char* const text : {"", "s", "1", "1.5h", "+1h", "1 h", "1H"})
+    CHECK_THROWS_AS(parse_duration(text), BadInput);
+}
+
+// Catches a table that relies on a key: the library may leave any of them out, or change a type.
+TEST_CASE("the cache's tables take any object") {
+  for (const char* const text : {"{}", "[1]", "3", R"({"entries": 3, "kinds": [1], "fields": "x", "path": null})"}) {
+    CAPTURE(text);
+    const Json json = Json::parse(text);
+    CHECK_NOTHROW(list_text(json));
+    CHECK_NOTHROW(entry_text(json));
+    CHECK_NOTHROW(totals_text(json));
+    CHECK_NOTHROW(bad_entry_text(json));
+  }
+}
+
+// Catches an escape sequence in a field that a terminal would obey.
+TEST_CASE("fields are printed without control characters") {
+  const Json entry = {{"sound", true}, {"fields", Json::array({{{"tag", "a\x1b[31m"}, {"value", "b\nfield c: d"}}})}};
+  CHECK(entry_text(entry).find("field     a?[31m: b?field c: d\n") != std::string::npos);
+}
+
+// Catches a number from the wrong place of an array.
+TEST_CASE("counters of a run") {
+  mgemm_cache_counters counters{};
+  counters.hits[MGEMM_CACHE_PTX] = 3;
+  counters.compiles[MGEMM_CACHE_MACHINE_CODE] = 4;
+  counters.rejects[MGEMM_CACHE_REJECT_DAMAGED] = 1;
+  counters.rejects[MGEMM_CACHE_REJECT_OWNER] = 1;
+  counters.waits_for_threads = 5;
+  counters.waits_for_processes = 6;
+  const Json json = counters_json(counters);
+  CHECK(json["hits"]["ptx"] == 3);
+  CHECK(json["hits"]["memo"] == 0);
+  CHECK(json["compiles"]["machine-code"] == 4);
+  CHECK(json["rejects"] == 2);
+  CHECK(json["waits"] == 11);
+}
