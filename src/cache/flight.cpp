@@ -6,7 +6,6 @@
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <string>
 #include <tuple>
 #include <utility>
 
@@ -79,21 +78,23 @@ Made made(const Digest& key, Kind kind, const std::function<Made()>& make) {
 
 Entry make_alone(Store& store, const Digest& key, Kind kind, const std::function<Made()>& make,
                  std::chrono::milliseconds bound) {
-  const PrivateDirectory* const directory = store.open();
-  if (directory == nullptr) return made(key, kind, make).entry;
-
-  const auto is_there = [&] { return store.find(key, kind).entry.has_value(); };
-  const KeyLock lock(*directory, key, kind, bound, is_there);
-  // Another may have made it since this thread looked.
-  if (is_there()) {
-    if (auto entry = store.load(key, kind)) return *std::move(entry);
+  std::optional<KeyLock> lock;
+  if (const PrivateDirectory* const directory = store.open()) {
+    const auto is_there = [&] { return store.find(key, kind).entry.has_value(); };
+    lock.emplace(*directory, key, kind, bound, is_there);
+    // Another may have made it since this thread looked.
+    if (is_there()) {
+      if (auto entry = store.load(key, kind)) return *std::move(entry);
+    }
   }
   Made result = made(key, kind, make);
   if (result.reason_not_to_keep.empty()) {
     store.keep(result.entry);
   } else {
+    // A memo costs time at most, and only until the files have settled.
     static std::atomic<bool> has_warned{false};
-    const int level = has_warned.exchange(true) ? MGEMM_LOG_INFO : MGEMM_LOG_WARN;
+    const bool is_news = kind != Kind::memo && !has_warned.exchange(true);
+    const int level = is_news ? MGEMM_LOG_WARN : MGEMM_LOG_INFO;
     log(level, "{} is not kept in the cache: {}", entry_name(key, kind), result.reason_not_to_keep);
   }
   return std::move(result.entry);

@@ -51,8 +51,12 @@ class NameBuilder {
 constexpr KernelRow make_row(const Shape& shape, Op op, SliceMode mode, std::int32_t alignment) {
   KernelRow row;
   const std::string_view kind = mode == SliceMode::single ? "single" : "sliced";
-  row.module = (NameBuilder() << name_of(Type::f32) << "_" << name_of(op) << "_" << kind << "_a" << alignment).name();
-  row.symbol = (NameBuilder() << "mgemm_" << row.module.view() << "_" << shape.family).name();
+  // A module each: NVRTC takes 20 ms for a module and up to half a second for a kernel, and the first product needs
+  // one.
+  row.module = (NameBuilder() << name_of(Type::f32) << "_" << name_of(op) << "_" << kind << "_a" << alignment << "_"
+                              << shape.family)
+                   .name();
+  row.symbol = (NameBuilder() << "mgemm_" << row.module.view()).name();
   row.op = op;
   row.in_type = Type::f32;
   row.out_type = Type::f32;

@@ -38,7 +38,7 @@ Recipe recipe_of(const ModuleRequest& request, Kind kind, Store& store) {
   const std::string output_target = as_ptx ? target : machine_target(target);
   std::optional<std::string> append_flags = nvrtc_append_flags();
   Identity source = source_identity(request.module);
-  Identity compiler = compiler_identity(nvrtc.content, output_target, compile_options(output_target),
+  Identity compiler = compiler_identity(nvrtc.version, nvrtc.content, output_target, compile_options(output_target),
                                         as_ptx ? OutputKind::ptx : OutputKind::machine_code, append_flags);
   Identity artifact("mamba-gemm artifact", 1);
   artifact.add("source", source.digest()).add("compiler", compiler.digest());
@@ -68,7 +68,8 @@ Made made_of(const Recipe& recipe, std::string code, const void* function) {
   Entry entry;
   entry.fields = provenance(recipe.identity);
   entry.payload = std::move(code);
-  std::string reason = reason_not_to_keep(recipe.nvrtc.files, function);
+  std::string reason = recipe.nvrtc.doubt;
+  if (reason.empty()) reason = reason_not_to_keep(recipe.nvrtc.files, function);
   if (nvrtc_append_flags() != recipe.append_flags) reason = "NVRTC_APPEND_FLAGS was changed meanwhile";
   return {std::move(entry), std::move(reason)};
 }
@@ -84,7 +85,7 @@ struct OtherNvrtc {};
 
 const NvrtcTable& table_for(const Recipe& recipe, int driver_version) {
   const NvrtcTable& table = nvrtc(driver_version);
-  if (table.files != recipe.nvrtc.files || table.version != recipe.nvrtc.content.version) throw OtherNvrtc{};
+  if (table.files != recipe.nvrtc.files || table.version != recipe.nvrtc.version) throw OtherNvrtc{};
   return table;
 }
 
@@ -96,6 +97,7 @@ Made make_ptx(const ModuleRequest& request, const Recipe& recipe) {
 }
 
 Made make_machine_code(const ModuleRequest& request, const Recipe& recipe, const std::string& helper) {
+  if (!recipe.nvrtc.content) fail(MGEMM_COMPILE, "module {}: {}", request.module, recipe.nvrtc.doubt);
   const NvrtcCandidate candidate = candidate_of(recipe.nvrtc);
   log(MGEMM_LOG_INFO, "assembling {} for {} with NVRTC {} in {}", request.module, recipe.target,
       to_string(candidate.version), helper);
@@ -116,8 +118,10 @@ Artifact artifact_by(const ModuleRequest& request, Kind kind, Once once, const M
   Store& store = store_for(request.cache_directory);
   Recipe recipe = recipe_of(request, kind, store);
   bool from_cache = true;
+  // A key without NVRTC's content stands for more than one thing and is never looked up.
+  Store& usable = recipe.nvrtc.content ? store : store_for("");
   Entry entry = once(
-      store, recipe.key, kind,
+      usable, recipe.key, kind,
       [&] {
         from_cache = false;
         const auto start = std::chrono::steady_clock::now();
@@ -147,6 +151,7 @@ std::optional<Artifact> cached_machine_code_of(const ModuleRequest& request) {
   Store& store = store_for(request.cache_directory);
   if (store.open() == nullptr) return std::nullopt;
   Recipe recipe = recipe_of(request, Kind::machine_code, store);
+  if (!recipe.nvrtc.content) return std::nullopt;
   std::optional<Entry> entry = store.load(recipe.key, Kind::machine_code);
   if (!entry) return std::nullopt;
   return artifact_from(std::move(recipe), *std::move(entry), true);

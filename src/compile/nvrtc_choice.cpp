@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "base/error.hpp"
 #include "base/per_process.hpp"
 #include "cache/flight.hpp"
 #include "compile/nvrtc_table.hpp"
@@ -73,23 +74,34 @@ Found find(int driver_version) {
   return {table.files, table.version};
 }
 
+NvrtcContent content_of(Store& store, const Found& found) {
+  const std::string stamp = stamp_key(found.files);
+  if (const auto content = known(stamp)) return *content;
+  const NvrtcContent content = read_or_hash(store, found.files, found.version, stamp);
+  if (memo_may_be_kept(found.files, now_ns())) remember(stamp, content);
+  return content;
+}
+
 }  // namespace
 
 NvrtcCandidate candidate_of(const ChosenNvrtc& chosen) {
   NvrtcCandidate candidate;
   candidate.path = chosen.files.library;
   candidate.builtins = chosen.files.builtins;
-  candidate.version = chosen.content.version;
+  candidate.version = chosen.version;
   return candidate;
 }
 
 ChosenNvrtc choose_nvrtc(Store& store, int driver_version) {
-  const Found found = find(driver_version);
-  const std::string stamp = stamp_key(found.files);
-  if (const auto content = known(stamp)) return {found.files, *content};
-  const NvrtcContent content = read_or_hash(store, found.files, found.version, stamp);
-  if (memo_may_be_kept(found.files, now_ns())) remember(stamp, content);
-  return {found.files, content};
+  try {
+    const Found found = find(driver_version);
+    return {found.files, found.version, content_of(store, found), {}};
+  } catch (const Error& error) {
+    if (error.status() != MGEMM_IO) throw;
+    // Replaced or removed while in use, or between two looks at it. What is loaded can still compile.
+    const NvrtcTable& table = nvrtc(driver_version);
+    return {table.files, table.version, std::nullopt, error.what()};
+  }
 }
 
 }  // namespace mgemm

@@ -91,10 +91,15 @@ bool memo_may_be_kept(const NvrtcFiles& files, std::int64_t now_ns) {
   return youngest <= now_ns - settled_ns;
 }
 
-Identity compiler_identity(const NvrtcContent& nvrtc, std::string_view target, std::span<const std::string> options,
-                           OutputKind output, const std::optional<std::string>& append_flags) {
+Identity compiler_identity(const NvrtcVersion& version, const std::optional<NvrtcContent>& content,
+                           std::string_view target, std::span<const std::string> options, OutputKind output,
+                           const std::optional<std::string>& append_flags) {
+  const auto if_known = [&](Digest NvrtcContent::*digest) {
+    return content ? std::optional(to_hex((*content).*digest)) : std::nullopt;
+  };
   Identity identity("mamba-gemm compiler", 2);
-  identity.add("nvrtc", to_string(nvrtc.version)).add("libnvrtc", nvrtc.library).add("builtins", nvrtc.builtins);
+  identity.add("nvrtc", to_string(version));
+  identity.add("libnvrtc", if_known(&NvrtcContent::library)).add("builtins", if_known(&NvrtcContent::builtins));
   identity.add("target", std::string(target));
   for (const std::string& option : options) identity.add("option", option);
   identity.add("output", output == OutputKind::ptx ? "ptx" : "machine code");

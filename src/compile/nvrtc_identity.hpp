@@ -56,9 +56,11 @@ bool memo_may_be_kept(const NvrtcFiles& files, std::int64_t now_ns);
 enum class OutputKind { ptx, machine_code };
 
 /// All that decides what comes out for a given text: which NVRTC by content, target, every option in order, kind of
-/// output, and the flags NVRTC takes from the environment, if any. No path, time or user.
-Identity compiler_identity(const NvrtcContent& nvrtc, std::string_view target, std::span<const std::string> options,
-                           OutputKind output, const std::optional<std::string>& append_flags);
+/// output, and the flags NVRTC takes from the environment, if any. No path, time or user. Without a content, which is
+/// then not known, it identifies nothing: what it is of must not be kept.
+Identity compiler_identity(const NvrtcVersion& version, const std::optional<NvrtcContent>& content,
+                           std::string_view target, std::span<const std::string> options, OutputKind output,
+                           const std::optional<std::string>& append_flags);
 
 /// NVRTC_APPEND_FLAGS as it is now; nullopt if it is not set.
 std::optional<std::string> nvrtc_append_flags();

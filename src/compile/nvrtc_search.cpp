@@ -18,6 +18,7 @@ constexpr std::array<std::string_view, 2> library_names{"libnvrtc.so.13", "libnv
 constexpr std::string_view library_prefix = "libnvrtc.so.";
 constexpr std::string_view builtins_prefix = "libnvrtc-builtins.so.";
 constexpr std::string_view serves = "serves";
+constexpr std::string_view serves_machine_code = "serves, with machine code alone: the driver is too old for its PTX";
 
 /// Takes the number at the front of `text`.
 bool take_number(std::string_view& text, int& value) {
@@ -104,6 +105,8 @@ void judge_version(NvrtcCandidate& candidate, int driver_version) {
   if (candidate.version < oldest_nvrtc) {
     candidate.verdict = fmt::format("older than {}, the oldest that is supported", to_string(oldest_nvrtc));
   } else if (driver_version != 0 && candidate.version > newest) {
+    candidate.is_newer_than_driver = true;
+    if (candidate.version.major == newest.major) return;
     candidate.verdict = fmt::format("newer than the driver, which takes up to {}", to_string(newest));
   }
 }
@@ -147,13 +150,17 @@ NvrtcReport look_around(const SearchEnvironment& environment, int driver_version
   return report;
 }
 
-/// The candidates without a verdict, the best first.
+/// The candidates without a verdict, the best first: the newest that the driver can take, and where there is none the
+/// one nearest to it.
 std::vector<NvrtcCandidate*> by_preference(std::vector<NvrtcCandidate>& candidates) {
   std::vector<NvrtcCandidate*> order;
   for (NvrtcCandidate& candidate : candidates) {
     if (candidate.verdict.empty()) order.push_back(&candidate);
   }
-  std::ranges::stable_sort(order, [](const auto* a, const auto* b) { return a->version > b->version; });
+  std::ranges::stable_sort(order, [](const auto* a, const auto* b) {
+    if (a->is_newer_than_driver != b->is_newer_than_driver) return b->is_newer_than_driver;
+    return a->is_newer_than_driver ? a->version < b->version : a->version > b->version;
+  });
   return order;
 }
 
@@ -165,7 +172,7 @@ void choose(NvrtcReport& report, const TryLoad& load) {
     }
     candidate->verdict = load(*candidate);
     if (!candidate->verdict.empty()) continue;
-    candidate->verdict = serves;
+    candidate->verdict = candidate->is_newer_than_driver ? serves_machine_code : serves;
     report.available = true;
     report.path = candidate->path;
     report.version = candidate->version;

@@ -16,6 +16,7 @@ struct NvrtcCandidate {
   NvrtcVersion version;
   std::string builtins;  // the file that NVRTC opens at its first compile
   std::string verdict;
+  bool is_newer_than_driver = false;  // which then takes its machine code, within a major version, but not its PTX
 };
 
 /// How the search went, for people.
@@ -32,7 +33,9 @@ struct NvrtcReport {
 using TryLoad = std::function<std::string(const NvrtcCandidate&)>;
 
 /// Looks in all places and loads the newest version that the driver can take (`driver_version` as CUDA counts, 0: no
-/// driver, any version), the earlier place among equals, the next one if it does not load.
+/// driver, any version), the earlier place among equals, the next one if it does not load. If there is none, the oldest
+/// newer one of the driver's major version, whose machine code the driver can still take (CUDA's minor version
+/// compatibility).
 NvrtcReport search_nvrtc(const SearchEnvironment& environment, int driver_version, const TryLoad& load);
 
 /// The candidate that the search would try to load first, by the names of files: nothing is opened. nullopt if there is

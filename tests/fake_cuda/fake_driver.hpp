@@ -37,6 +37,7 @@ struct DeviceFacts {
       {cuda::DeviceAttribute::MaxSharedMemoryPerBlockOptin, 232448},
       {cuda::DeviceAttribute::MaxBlocksPerMultiprocessor, 32},
       {cuda::DeviceAttribute::ReservedSharedMemoryPerBlock, 1024},
+      {cuda::DeviceAttribute::TensorMapAccessSupported, 1},
   };
 };
 

@@ -231,6 +231,11 @@ const NvrtcTable& Nvrtc::table() {
   return fake_table;
 }
 
+void Nvrtc::set_files(NvrtcFiles files) {
+  const std::lock_guard lock(mutex);
+  state->library.table.files = std::move(files);
+}
+
 void Nvrtc::set_outcome(Result result, std::string log) {
   const std::lock_guard lock(mutex);
   state->outcome = result;

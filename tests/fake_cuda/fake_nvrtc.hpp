@@ -31,6 +31,8 @@ class Nvrtc {
   /// Version 13.0; its files are the test program and a library that does nothing.
   static const NvrtcTable& table();
 
+  /// What it claims to have been loaded from.
+  void set_files(NvrtcFiles files);
   /// Every compile ends with `result` and this log, until the next call; Success and a log are a warning.
   void set_outcome(nvrtc_abi::Result result, std::string log);
   /// The n-th call from now of a function other than the compile, for example "nvrtcGetPTX", returns `result`.

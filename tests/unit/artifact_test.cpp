@@ -31,7 +31,7 @@ using namespace mgemm::test;
 namespace fs = std::filesystem;
 
 ModuleRequest request_in(const fs::path& cache, int major = 9) {
-  return {"f32_nn_single_a4", major, 0, 0, cache.string()};
+  return {"f32_nn_single_a4_small", major, 0, 0, cache.string()};
 }
 
 Digest digest_of(const Artifact& artifact) { return artifact.identity.artifact.digest(); }
@@ -138,8 +138,8 @@ TEST_CASE("artifact: NVRTC_APPEND_FLAGS makes another one", "[cache]") {
 TEST_CASE("artifact: 32 threads on the same and different modules", "[cache]") {
   const TempFolder folder;
   const fs::path cache = folder.path() / "cache";
-  const std::array<const char*, 4> modules{"f32_nn_single_a4", "f32_nn_single_a16", "f32_tn_single_a4",
-                                           "f32_nt_sliced_a4"};
+  const std::array<const char*, 4> modules{"f32_nn_single_a4_small", "f32_nn_single_a16_small",
+                                           "f32_tn_single_a4_small", "f32_nt_sliced_a4_small"};
   fake::Nvrtc nvrtc;
   std::vector<std::string> codes(32);
   {
@@ -168,7 +168,7 @@ TEST_CASE("nvrtc choice: hashed once, then known by a memo until a file changes"
   const TempFolder folder;
   const std::string cache = (folder.path() / "cache").string();
   const std::uint64_t loads = nvrtc_loads();
-  const NvrtcContent first = choose_nvrtc(store_for(cache), 0).content;
+  const NvrtcContent first = choose_nvrtc(store_for(cache), 0).content.value();
   CHECK(first.library == sha256("library"));
   CHECK(first.builtins == sha256("builtins"));
   CHECK(entries_in(cache, Kind::memo).size() == 1);
@@ -210,7 +210,7 @@ TEST_CASE("nvrtc choice: a memo whose content is not one is passed over", "[cach
   const NvrtcOnDisk nvrtc;
   const TempFolder folder;
   const std::string cache = (folder.path() / "cache").string();
-  const NvrtcContent content = choose_nvrtc(store_for(cache), 0).content;
+  const NvrtcContent content = choose_nvrtc(store_for(cache), 0).content.value();
   std::vector<Entry> memos = entries_in(cache, Kind::memo);
   REQUIRE(memos.size() == 1);
   memos[0].payload = "no memo";
@@ -252,6 +252,50 @@ TEST_CASE("artifact: a warm start neither loads nor hashes this machine's NVRTC"
   CHECK(start("cache") == 12);
 }
 
+// Catches code of an NVRTC that is no longer the one on disk kept under that one's name, or an error where it can still
+// compile.
+TEST_CASE("artifact: an NVRTC replaced while in use compiles, and nothing is kept", "[cache]") {
+  const TempFolder files;
+  const std::string library = (files.path() / "libnvrtc.so.13").string();
+  const std::string builtins = (files.path() / "libnvrtc-builtins.so.13.0").string();
+  write_bytes(library, "library");
+  write_bytes(builtins, "builtins");
+  const TempFolder folder;
+  const fs::path cache = folder.path() / "cache";
+  fake::Nvrtc nvrtc;
+  nvrtc.set_files(nvrtc_files(library, builtins));
+  bool is_content_known = true;
+  SECTION("its content was known before") {
+    choose_nvrtc(store_for(cache.string()), 0);
+    NvrtcOnDisk::settle();
+    nvrtc.set_files(nvrtc_files(library, builtins));
+    choose_nvrtc(store_for(cache.string()), 0);
+    write_bytes(library, "librarz");
+  }
+  SECTION("it was not") {
+    write_bytes(library, "librarz");
+    is_content_known = false;
+  }
+  SECTION("it is gone") {
+    fs::remove(library);
+    is_content_known = false;
+  }
+  SECTION("the functions in use are of another file") {}
+  for (int round = 1; round <= 2; ++round) {
+    const Artifact artifact = ptx_of(request_in(cache));
+    CHECK_FALSE(artifact.from_cache);
+    CHECK(nvrtc.compiles().size() == static_cast<std::size_t>(round));
+    const auto digest = value_of(artifact.identity.compiler.fields(), "libnvrtc");
+    CHECK(digest == (is_content_known ? std::optional(to_hex(sha256("library"))) : std::nullopt));
+  }
+  CHECK(entries_in(cache, Kind::ptx).empty());
+  if (is_content_known) return;
+  CHECK_FALSE(cached_machine_code_of(request_in(cache)));
+  const Error error = error_of([&] { assemble_machine_code_of(request_in(cache), "/nowhere/helper"); });
+  CHECK(error.status() == MGEMM_COMPILE);
+  CHECK(std::string(error.what()).find(library) != std::string::npos);
+}
+
 // For tools/test, which runs two NVRTC versions side by side: prints the artifact of one.
 TEST_CASE("artifact: print", "[.artifact_child]") {
   const Artifact artifact = ptx_of(request_in(given("MGEMM_TEST_CACHE")));
@@ -287,13 +331,13 @@ TEST_CASE("artifact: two NVRTC versions side by side have entries of their own",
 
 // Catches a source identity that one changed byte of text or include does not change, or that holds a place.
 TEST_CASE("artifact: what a source identity is made of") {
-  const Identity identity = source_identity("f32_nn_single_a4");
+  const Identity identity = source_identity("f32_nn_single_a4_small");
   int includes = 0;
   for (const EmbeddedFile& file : embedded_files()) {
     CHECK(value_of(identity.fields(), "include " + std::string(file.name)) == to_hex(sha256(file.text)));
     ++includes;
   }
   CHECK(identity.fields().size() == static_cast<std::size_t>(includes) + 2);
-  CHECK(value_of(identity.fields(), "module") == "f32_nn_single_a4");
-  CHECK(value_of(identity.fields(), "text") == to_hex(sha256(module_text("f32_nn_single_a4"))));
+  CHECK(value_of(identity.fields(), "module") == "f32_nn_single_a4_small");
+  CHECK(value_of(identity.fields(), "text") == to_hex(sha256(module_text("f32_nn_single_a4_small"))));
 }

@@ -16,6 +16,7 @@
 #include "fake_cuda/fake_driver.hpp"
 #include "fake_cuda/fake_nvrtc.hpp"
 #include "mamba_gemm/mamba_gemm.hpp"
+#include "route/dispatch.hpp"
 #include "support/cache.hpp"
 #include "support/environment.hpp"
 #include "support/raises.hpp"
@@ -101,7 +102,7 @@ class CapturedWarnings {
 
 // Catches machine code that is not made, not kept, not preferred, or made again on a warm start.
 TEST_CASE("module code: cold makes both kinds, warm loads the machine code and makes nothing", "[cache]") {
-  Machine machine("f32_nn_single_a4", "cat $R");
+  Machine machine("f32_nn_single_a4_small", "cat $R");
   const Moved moved;
   CHECK(machine.load() == "machine code");
   CHECK(machine.helper_runs() == 1);
@@ -121,7 +122,7 @@ TEST_CASE("module code: cold makes both kinds, warm loads the machine code and m
 
 // Catches a missing helper that is an error, or that keeps PTX from being used.
 TEST_CASE("module code: without a helper program PTX serves", "[cache]") {
-  Machine machine("f32_nn_single_a4", "cat $R");
+  Machine machine("f32_nn_single_a4_small", "cat $R");
   machine.remove_helper();
   const CapturedWarnings warnings;
   CHECK(machine.load() == "ptx");
@@ -134,10 +135,10 @@ TEST_CASE("module code: without a helper program PTX serves", "[cache]") {
 
 // Catches a crash of the assembler that is fatal, kept, silent, or tried again for every context of a process.
 TEST_CASE("module code: an assembler that crashes is a warning, and PTX serves", "[cache]") {
-  Machine machine("f32_nn_single_a16", "kill -SEGV $$");
+  Machine machine("f32_nn_single_a16_small", "kill -SEGV $$");
   const CapturedWarnings warnings;
   CHECK(machine.load() == "ptx");
-  CHECK(warnings.has("no machine code of f32_nn_single_a16"));
+  CHECK(warnings.has("no machine code of f32_nn_single_a16_small"));
   CHECK(warnings.has("was killed by SIGSEGV"));
   CHECK(machine.load() == "ptx");
   CHECK(machine.helper_runs() == 1);
@@ -147,7 +148,7 @@ TEST_CASE("module code: an assembler that crashes is a warning, and PTX serves",
 
 // Catches machine code kept and tried for ever although the driver refuses it.
 TEST_CASE("module code: what the driver refuses is dropped, and PTX serves this once", "[cache]") {
-  Machine machine("f32_nn_single_a4", "cat $R");
+  Machine machine("f32_nn_single_a4_small", "cat $R");
   const CapturedWarnings warnings;
   const bool warm = GENERATE(false, true);
   if (warm) {
@@ -168,12 +169,12 @@ TEST_CASE("module code: what the driver refuses is dropped, and PTX serves this 
 // Catches a way out that is none: PTX that the driver is too old for, and no word of why there was no machine code.
 TEST_CASE("module code: a PTX version the driver refuses", "[cache]") {
   SECTION("machine code serves") {
-    Machine machine("f32_nn_single_a4", "cat $R");
+    Machine machine("f32_nn_single_a4_small", "cat $R");
     machine.driver_.fail_nth("cuModuleLoadDataEx", 2, cuda::Result::UnsupportedPtxVersion);
     CHECK(machine.load() == "machine code");
   }
   SECTION("without it the error says both reasons") {
-    Machine machine("f32_tn_single_a16", "exit 3");
+    Machine machine("f32_tn_single_a16_small", "exit 3");
     machine.driver_.fail_nth("cuModuleLoadDataEx", 1, cuda::Result::UnsupportedPtxVersion);
     const Error error = error_of([&] { machine.load(); });
     CHECK(error.status() == MGEMM_DRIVER);
@@ -185,7 +186,7 @@ TEST_CASE("module code: a PTX version the driver refuses", "[cache]") {
 
 // Catches an entry that a failing device, not its content, gets removed.
 TEST_CASE("module code: out of memory while loading is an error and removes nothing", "[cache]") {
-  Machine machine("f32_nn_single_a4", "cat $R");
+  Machine machine("f32_nn_single_a4_small", "cat $R");
   machine.driver_.fail_nth("cuModuleLoadDataEx", 1, cuda::Result::OutOfMemory);
   CHECK(error_of([&] { machine.load(); }).status() == MGEMM_OUT_OF_MEMORY);
   CHECK(machine.entries(Kind::machine_code) == 1);
@@ -194,12 +195,12 @@ TEST_CASE("module code: out of memory while loading is an error and removes noth
 // Catches a failure of the compiler in this process that keeps good machine code from being used, or is lost.
 TEST_CASE("module code: PTX that cannot be compiled", "[cache]") {
   SECTION("machine code serves") {
-    Machine machine("f32_nn_single_a4", "cat $R");
+    Machine machine("f32_nn_single_a4_small", "cat $R");
     machine.nvrtc_.set_outcome(nvrtc_abi::Result::Compilation, "no");
     CHECK(machine.load() == "machine code");
   }
   SECTION("without it the compiler's error is the one") {
-    Machine machine("f32_tn_sliced_a16", "exit 3");
+    Machine machine("f32_tn_sliced_a16_small", "exit 3");
     machine.nvrtc_.set_outcome(nvrtc_abi::Result::Compilation, "no");
     CHECK(error_of([&] { machine.load(); }).status() == MGEMM_COMPILE);
   }
@@ -207,7 +208,12 @@ TEST_CASE("module code: PTX that cannot be compiled", "[cache]") {
 
 // Catches messages of the assembling thread that reach the user's callback while the library holds a lock.
 TEST_CASE("module code: a log callback may plan the same module from another thread", "[cache]") {
-  Machine machine("f32_nn_single_a4", "cat $R");
+  const Problem chosen = problem_from_string("nn:f32:5x6x7");
+  const KernelRow& row = *candidates(chosen, contract_of(chosen), 4,
+                                     fake::DeviceFacts{}.attributes.at(cuda::DeviceAttribute::MultiprocessorCount))
+                              .front();
+  const std::string module(row.module.view());
+  Machine machine(row.module.view(), "cat $R");
   struct Waiter {
     std::string cache;
     std::vector<std::string> seen;
@@ -241,9 +247,9 @@ TEST_CASE("module code: a log callback may plan the same module from another thr
   mamba_gemm::check(mgemm_set_log(MGEMM_LOG_WARN, nullptr, nullptr));
   CHECK(status == MGEMM_OK);
   CHECK(waiter.status == MGEMM_OK);
-  const auto seen = [&](const char* words) {
-    return std::ranges::any_of(waiter.seen, [words](const std::string& line) { return line.find(words) == 0; });
+  const auto seen = [&](const std::string& words) {
+    return std::ranges::any_of(waiter.seen, [&](const std::string& line) { return line.find(words) == 0; });
   };
-  CHECK(seen("compiling f32_nn_single_a4"));
-  CHECK(seen("assembling f32_nn_single_a4"));
+  CHECK(seen("compiling " + module));
+  CHECK(seen("assembling " + module));
 }

@@ -93,7 +93,7 @@ NvrtcContent some_content() { return {{13, 0}, mgemm::sha256("library"), mgemm::
 Digest identity(const NvrtcContent& content = some_content(), const std::string& target = "sm_90a",
                 const std::vector<std::string>& options = {"--a", "--b"}, OutputKind output = OutputKind::machine_code,
                 const std::optional<std::string>& flags = std::nullopt) {
-  return mgemm::compiler_identity(content, target, options, output, flags).digest();
+  return mgemm::compiler_identity(content.version, content, target, options, output, flags).digest();
 }
 
 }  // namespace

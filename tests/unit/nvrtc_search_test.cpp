@@ -237,6 +237,14 @@ TEST_CASE("nvrtc: the newest version that is not newer than the driver serves") 
   CHECK(machine.find(13000).report.path == v13_0.string());
 
   fs::remove(v12_3);
+  // Nothing the driver can read PTX of, but machine code of its major version.
+  const NvrtcReport newer = machine.find(12040).report;
+  CHECK(newer.path == v12_8.string());
+  CHECK(contains(candidate_at(newer, v12_8).verdict, "machine code alone"));
+  const auto by_name = mgemm::nvrtc_by_name(machine.environment(), 12040);
+  REQUIRE(by_name);
+  CHECK(by_name->path == v12_8.string());
+  fs::remove(v12_8);
   const NvrtcReport none = machine.find(12040).report;
   CHECK(!none.available);
   CHECK(contains(none.reason, "newer than the driver"));
@@ -368,9 +376,15 @@ TEST_CASE("nvrtc: MAMBA_GEMM_NVRTC alone decides") {
   }
   SECTION("newer than the driver") {
     value = wanted.string();
-    const NvrtcReport report = machine.find(12040).report;
+    const NvrtcReport report = machine.find(11080).report;
     CHECK(!report.available);
     CHECK(contains(report.reason, "newer than the driver"));
+  }
+  SECTION("newer than the driver, of its major version") {
+    value = wanted.string();
+    const NvrtcReport report = machine.find(12030).report;
+    CHECK(report.path == wanted.string());
+    CHECK(contains(candidate_at(report, wanted).verdict, "machine code alone"));
   }
 }
 
