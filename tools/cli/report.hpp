@@ -22,7 +22,7 @@ struct RunReport {
   std::optional<std::uint64_t> seed;  // where the data were drawn
   std::string written;                // output file, or ""
   Comparison check;
-  mgemm_cache_counters cache{};  // of this process
+  Json cache;  // the counters of this process
 };
 
 std::string run_text(const RunReport& report);
