@@ -14,6 +14,7 @@ namespace mgemm::cli {
 using Json = nlohmann::ordered_json;
 
 /// What `run` found out.
+// NOLINTNEXTLINE(bugprone-exception-escape): moving a Json does not throw, its checks only look so
 struct RunReport {
   mgemm_device_info device{};
   mgemm_description description{};
