@@ -28,7 +28,8 @@
  *
  * Handles. Contexts, plans and launches are 64-bit numbers, never pointers; 0 is no handle. A handle that was
  * destroyed, never existed or is of another kind is MGEMM_BAD_HANDLE, in any language, however often it is used.
- * Destroying 0 is MGEMM_OK.
+ * Destroying 0 is MGEMM_OK. What a *_create function or mgemm_prepare gives is the caller's, to be ended with the
+ * *_destroy function of its kind: mgemm_context_destroy, mgemm_plan_destroy or mgemm_launch_destroy.
  *
  * Strings. Functions that return text take (buffer, capacity, needed): `needed`, if not NULL, receives the bytes
  * required including the terminating NUL. With buffer NULL and capacity 0 they only report that size. With too small
@@ -43,6 +44,9 @@
  * reference contexts work in the child.
  *
  * Current CUDA context. Whatever CUDA context the calling thread had current is current again on return.
+ *
+ * Capture. While a stream of the context is being captured into a CUDA graph every function may be called, unless its
+ * description says otherwise.
  *
  * ---- The operations -------------------------------------------------------------------------------------------------
  *
@@ -87,14 +91,15 @@ extern "C" {
  * should check that it equals the macros above. Any thread, any time, never fails. */
 MGEMM_API uint32_t mgemm_version_number(void) MGEMM_NOEXCEPT;
 
-/* "major.minor.patch". Any thread, any time, never fails. */
+/* "major.minor.patch"; "" if memory runs out at the first call. Any thread, any time. */
 MGEMM_API const char* mgemm_version_string(void) MGEMM_NOEXCEPT;
 
 /* 64 hexadecimal digits: the SHA-256 over the names and bytes of all embedded CUDA sources. Two libraries with the same
- * value compile the same kernels. Any thread, any time, never fails. */
+ * value compile the same kernels. "" if memory runs out at the first call. Any thread, any time. */
 MGEMM_API const char* mgemm_source_hash(void) MGEMM_NOEXCEPT;
 
-/* One line about this build: compiler, build type, sanitizers. For bug reports; no format is promised. */
+/* One line about this build: compiler, build type, sanitizers. For bug reports; no format is promised. "" if memory
+ * runs out at the first call. Any thread, any time. */
 MGEMM_API const char* mgemm_build_info(void) MGEMM_NOEXCEPT;
 
 /* ---- Status and errors --------------------------------------------------------------------------------------------*/
@@ -205,7 +210,7 @@ typedef struct mgemm_device_info {
 
 /* The number of CUDA devices, 0 where no driver can be loaded (then no error). Loads the driver. Errors:
  * MGEMM_INVALID_ARGUMENT (count NULL), MGEMM_DRIVER (the driver is there and fails), MGEMM_UNSUPPORTED (too old),
- * MGEMM_FORKED. Any thread; legal in capture. */
+ * MGEMM_FORKED. Any thread. */
 MGEMM_API mgemm_status mgemm_device_count(int32_t* count) MGEMM_NOEXCEPT;
 
 /* A JSON object about the process: library and source hash, evaluator instruction set and threads, driver, devices,
@@ -240,7 +245,7 @@ typedef struct mgemm_context_options {
   uint64_t reserved[4];
 } mgemm_context_options;
 
-/* Fills in the defaults for a device kind. `size` is sizeof(mgemm_context_options). Any thread; legal in capture. */
+/* Fills in the defaults for a device kind. `size` is sizeof(mgemm_context_options). Any thread. */
 MGEMM_API mgemm_status mgemm_context_options_init(mgemm_context_options* options, size_t size,
                                                   int32_t device_kind) MGEMM_NOEXCEPT;
 
@@ -257,21 +262,20 @@ MGEMM_API mgemm_status mgemm_context_create(mgemm_context* context,
  * other streams must be complete. A lost context is destroyed all the same. Not in capture. */
 MGEMM_API mgemm_status mgemm_context_destroy(mgemm_context context) MGEMM_NOEXCEPT;
 
-/* What the context runs on. Legal in capture. */
+/* What the context runs on. */
 MGEMM_API mgemm_status mgemm_context_device_info(mgemm_context context, mgemm_device_info* info) MGEMM_NOEXCEPT;
 
-/* The current stream as a CUstream; 0 for the reference device. Legal in capture. */
+/* The current stream as a CUstream; 0 for the reference device. */
 MGEMM_API mgemm_status mgemm_context_stream(mgemm_context context, uint64_t* stream) MGEMM_NOEXCEPT;
 
 /* Makes a stream of the caller's the current one. Plans and launches are not tied to a stream and stay valid. The
  * context's own stream, if it has one, is kept, and mgemm_context_stream's earlier answer may be set again. Errors:
- * MGEMM_WRONG_CONTEXT (a stream of another CUDA context), MGEMM_UNSUPPORTED (reference device, stream not 0). Legal in
- * capture. */
+ * MGEMM_WRONG_CONTEXT (a stream of another CUDA context), MGEMM_UNSUPPORTED (reference device, stream not 0). */
 MGEMM_API mgemm_status mgemm_context_set_stream(mgemm_context context, uint64_t stream) MGEMM_NOEXCEPT;
 
 /* Orders the current stream after all work enqueued so far on `stream`, without blocking the host. A no-op on the
  * reference device (stream must be 0). Errors: MGEMM_WRONG_CONTEXT, MGEMM_UNSUPPORTED as for mgemm_context_set_stream.
- * Legal in capture if both streams belong to it. */
+ * In capture both streams must belong to it. */
 MGEMM_API mgemm_status mgemm_context_wait_stream(mgemm_context context, uint64_t stream) MGEMM_NOEXCEPT;
 
 /* Blocks until all work on the current stream is complete, and reports a fault of it. Errors: MGEMM_STATE in capture.
@@ -323,7 +327,7 @@ typedef struct mgemm_problem {
 } mgemm_problem;
 
 /* Zeroes the problem and sets struct_size, op, f32 types, alpha 1 and the op's default beta. `size` is
- * sizeof(mgemm_problem). Any thread; legal in capture. */
+ * sizeof(mgemm_problem). Any thread. */
 MGEMM_API mgemm_status mgemm_problem_init(mgemm_problem* problem, size_t size, int32_t op) MGEMM_NOEXCEPT;
 
 /* The problem string, the name of a problem in logs, tests and on the command line: op, type, MxKxN, then what differs
@@ -356,44 +360,45 @@ typedef uint64_t mgemm_launch;
 
 /* Makes a plan. `alignment` is what the caller promises of the addresses of a and b and of their leading dimensions in
  * bytes: a power of two from 4 to 256, or 0 for no more than the element size; above 16 it counts as 16. It selects
- * among kernels with the same bits. May compile (seconds, cold) and load code. Errors: MGEMM_INVALID_ARGUMENT,
- * MGEMM_UNSUPPORTED, MGEMM_EXCLUDED, MGEMM_NO_COMPILER, MGEMM_COMPILE, MGEMM_DRIVER, MGEMM_OUT_OF_MEMORY. Not in
- * capture. */
+ * among kernels with the same bits. May compile (seconds, cold) and load code. The context keeps the plans it made and
+ * used last, and gives one of them if it is asked for the same again. Errors: MGEMM_INVALID_ARGUMENT,
+ * MGEMM_UNSUPPORTED, MGEMM_EXCLUDED, MGEMM_NO_COMPILER, MGEMM_IO (NVRTC's files cannot be read), MGEMM_COMPILE,
+ * MGEMM_DRIVER, MGEMM_OUT_OF_MEMORY. Not in capture unless the plan is already kept: MGEMM_CAPTURE_MISS otherwise. */
 MGEMM_API mgemm_status mgemm_plan_create(mgemm_plan* plan, mgemm_context context, const mgemm_problem* problem,
                                          int32_t alignment) MGEMM_NOEXCEPT;
 
-/* Ends a plan. Launches made from it keep working. Legal in capture. */
+/* Ends a plan. Launches made from it keep working. */
 MGEMM_API mgemm_status mgemm_plan_destroy(mgemm_plan plan) MGEMM_NOEXCEPT;
 
 /* Binds operands to a plan. Checks alignment, address ranges, ranges of memory from mgemm_alloc, and that no output
  * element is also an element of a, b or bias (interleaved columns of one buffer are fine). Host work only. Errors:
- * MGEMM_INVALID_ARGUMENT with the operand's name and values. Legal in capture. */
+ * MGEMM_INVALID_ARGUMENT with the operand's name and values, MGEMM_WRONG_CONTEXT (memory of another device). */
 MGEMM_API mgemm_status mgemm_launch_create(mgemm_launch* launch, mgemm_plan plan,
                                            const mgemm_operands* operands) MGEMM_NOEXCEPT;
 
-/* mgemm_plan_create, with the alignment these operands have, and mgemm_launch_create in one call. */
+/* mgemm_plan_create, with the alignment these operands have, and mgemm_launch_create in one call. The launch is ended
+ * by mgemm_launch_destroy; there is no plan to destroy. Errors: those of the two; addresses and overlaps are
+ * checked before anything is compiled. Not in capture unless the plan is already kept: MGEMM_CAPTURE_MISS otherwise. */
 MGEMM_API mgemm_status mgemm_prepare(mgemm_launch* launch, mgemm_context context, const mgemm_problem* problem,
                                      const mgemm_operands* operands) MGEMM_NOEXCEPT;
 
-/* Binds a launch to new operands in place, with the same checks. On failure the launch keeps its old ones. Legal in
- * capture. */
+/* Binds a launch to new operands in place: the same checks and errors. On failure the launch keeps its old ones. */
 MGEMM_API mgemm_status mgemm_launch_bind(mgemm_launch launch, const mgemm_operands* operands) MGEMM_NOEXCEPT;
 
-/* Ends a launch. What it has enqueued is not affected. Legal in capture. */
+/* Ends a launch. What it has enqueued is not affected. */
 MGEMM_API mgemm_status mgemm_launch_destroy(mgemm_launch launch) MGEMM_NOEXCEPT;
 
 /* Enqueues the product on the context's current stream and returns; on the reference device it is complete on return. A
- * fault of the kernel surfaces at a later call. Errors: MGEMM_BAD_HANDLE, MGEMM_STALE, MGEMM_DRIVER. Legal in capture.
- */
+ * fault of the kernel surfaces at a later call. Errors: MGEMM_BAD_HANDLE, MGEMM_STALE, MGEMM_DRIVER. */
 MGEMM_API mgemm_status mgemm_launch_run(mgemm_launch launch) MGEMM_NOEXCEPT;
 
 /* The same on a stream of the caller's, which must belong to the context's CUDA context. Errors: MGEMM_STALE,
- * MGEMM_WRONG_CONTEXT, MGEMM_UNSUPPORTED (reference device, stream not 0). Legal in capture. */
+ * MGEMM_WRONG_CONTEXT, MGEMM_UNSUPPORTED (reference device, stream not 0). */
 MGEMM_API mgemm_status mgemm_launch_run_on(mgemm_launch launch, uint64_t stream) MGEMM_NOEXCEPT;
 
 /* Checks without running that the launch would still do what it was bound to do: its context is alive, memory from
  * mgemm_alloc is what it was, operands, problem and launch description agree. Errors: MGEMM_STALE with the name of what
- * changed. Legal in capture. */
+ * changed. */
 MGEMM_API mgemm_status mgemm_launch_validate(mgemm_launch launch) MGEMM_NOEXCEPT;
 
 typedef struct mgemm_verify_report {
@@ -431,19 +436,19 @@ typedef struct mgemm_description {
   uint64_t reserved[4];
 } mgemm_description;
 
-/* What a plan or launch is. Legal in capture. */
+/* What a plan or launch is. */
 MGEMM_API mgemm_status mgemm_plan_describe(mgemm_plan plan, mgemm_description* description) MGEMM_NOEXCEPT;
 MGEMM_API mgemm_status mgemm_launch_describe(mgemm_launch launch, mgemm_description* description) MGEMM_NOEXCEPT;
 
 /* The same and more as a JSON object, by the string rule: among it "identities", each with its "sha256" and the list of
- * "fields" it is made of (docs/identity.md). Legal in capture. */
+ * "fields" it is made of (docs/identity.md). */
 MGEMM_API mgemm_status mgemm_plan_describe_json(mgemm_plan plan, char* buffer, size_t capacity,
                                                 size_t* needed) MGEMM_NOEXCEPT;
 MGEMM_API mgemm_status mgemm_launch_describe_json(mgemm_launch launch, char* buffer, size_t capacity,
                                                   size_t* needed) MGEMM_NOEXCEPT;
 
 /* Plan lookup (kept in the context), bind and run in one call. Errors: those of the three. Not in capture unless the
- * plan is already kept. */
+ * plan is already kept: MGEMM_CAPTURE_MISS otherwise. */
 MGEMM_API mgemm_status mgemm_gemm(mgemm_context context, const mgemm_problem* problem,
                                   const mgemm_operands* operands) MGEMM_NOEXCEPT;
 
@@ -452,19 +457,19 @@ MGEMM_API mgemm_status mgemm_gemm(mgemm_context context, const mgemm_problem* pr
 /* What the contract says `count` single output elements must be: values[i] for (rows[i], columns[i]), computed on the
  * host from operands in host memory without writing to `operands->out`, which is read only if beta is not 0 and may be
  * 0 otherwise. `profile` is an MGEMM_PROFILE_*. For audits of large outputs; a reference context computes whole ones.
- * Errors: MGEMM_INVALID_ARGUMENT. Any thread; legal in capture. */
+ * Errors: MGEMM_INVALID_ARGUMENT. Any thread. */
 MGEMM_API mgemm_status mgemm_evaluate(int32_t profile, const mgemm_problem* problem, const mgemm_operands* operands,
                                       int64_t count, const int64_t* rows, const int64_t* columns,
                                       float* values) MGEMM_NOEXCEPT;
 
 /* ---- Cache ----------------------------------------------------------------------------------------------------------
- * The folder that compiled code is kept in, see docs/cache.md. Every function here is for any thread and legal in
- * capture; none makes the folder. Where one takes `cache_dir`, that is as in mgemm_context_options: NULL: by the
- * environment (see mgemm_cache_path); "off": no cache; else an absolute path. It is read during the call only. A folder
- * that is not there, and no cache at all, count as an empty one. Errors of all functions with `cache_dir`:
- * MGEMM_INVALID_ARGUMENT (a path that is not absolute), MGEMM_IO (the folder is refused, because others could have
- * written to it, or cannot be read; the text says what to do). Other processes may change the folder at any time, so
- * two calls may see different entries. */
+ * The folder that compiled code is kept in, see docs/cache.md. Every function here is for any thread; none makes the
+ * folder. Where one takes `cache_dir`, that is as in mgemm_context_options: NULL: by the environment (see
+ * mgemm_cache_path); "off": no cache; else an absolute path. It is read during the call only. A folder that is not
+ * there, and no cache at all, count as an empty one. Errors of all functions with `cache_dir`: MGEMM_INVALID_ARGUMENT
+ * (a path that is not absolute), MGEMM_IO (the folder is refused, because others could have written to it, or cannot be
+ * read; the text says what to do). Other processes may change the folder at any time, so two calls may see different
+ * entries. */
 
 /* The folder compiled code is kept in when a context does not name one, by the string rule: MAMBA_GEMM_CACHE if it is
  * an absolute path, else $XDG_CACHE_HOME/mamba-gemm, else $HOME/.cache/mamba-gemm. "" if there is none:
@@ -538,7 +543,7 @@ MGEMM_API mgemm_status mgemm_cache_list_json(const char* cache_dir, char* buffer
                                              size_t* needed) MGEMM_NOEXCEPT;
 
 /* Numbers about a folder, by names and sizes of its files without reading them, as a JSON object by the string rule:
- * {"path", "rule", "exists", "refusal", "cap", "entries", "bytes", "kinds": {"ptx": {"entries", "bytes"}, ..},
+ * {"path", "rule", "exists", "refusal", "cap", "entry_count", "bytes", "kinds": {"ptx": {"entry_count", "bytes"}, ..},
  * "temporaries", "others", "counters"}. `cap` is how many bytes the folder may have, `temporaries` counts unfinished
  * files of writers, `others` files that are not the library's, and "counters" has mgemm_cache_get_counters' numbers by
  * name. A refused folder is no error of this function: "refusal" is the text then, and null otherwise. */
@@ -585,8 +590,10 @@ MGEMM_API mgemm_status mgemm_cache_purge(const char* cache_dir, int64_t older_th
  * context_* (all others), alloc, free, upload, download,          one thread at a time for each context (MGEMM_BUSY
  * plan_*, launch_*, prepare, gemm                                 otherwise), not bound to the one that made it
  *
- * Process-wide state: the driver and NVRTC function tables, compiled modules by CUDA context, the handle table, the log
- * settings, the evaluator's thread pool, the cache's counters. All of it is thread-safe, and none of it is torn down at exit.
+ * Process-wide state: the driver and NVRTC function tables, compiled modules by CUDA context, the handle tables, the
+ * log settings, which once-only warnings were given, the evaluator's thread pool, the open cache folders, the cache
+ * entries that are being made, the cache's counters, what was found in files of NVRTC, and which modules could not be
+ * made into machine code. All of it is thread-safe, and none of it is torn down at exit.
  */
 /* clang-format on */
 

@@ -32,7 +32,7 @@ void write_kinds(JsonWriter& json, const Totals& totals) {
     for (size_t i = 0; i < kind_count; ++i) {
       json.member(to_string(static_cast<Kind>(i + 1)), [&] {
         json.object([&] {
-          json.member("entries", totals.entries_of_kind.at(i));
+          json.member("entry_count", totals.entries_of_kind.at(i));
           json.member("bytes", totals.bytes_of_kind.at(i));
         });
       });
@@ -64,7 +64,7 @@ std::string totals_json(const CacheLocation& location, const FolderState& state)
     json.member("exists", state.exists);
     json.member("refusal", state.refusal.empty() ? std::nullopt : std::optional(state.refusal));
     json.member("cap", state.totals.cap);
-    json.member("entries", state.totals.entries);
+    json.member("entry_count", state.totals.entries);
     json.member("bytes", state.totals.bytes);
     json.member("kinds", [&] { write_kinds(json, state.totals); });
     json.member("temporaries", state.totals.temporaries);

@@ -21,19 +21,19 @@ std::int32_t checked_alignment(std::int32_t alignment, const Problem& problem) {
   return std::min(alignment, widest_alignment);
 }
 
-std::shared_ptr<const Plan> plan_for_operands(Context& context, const Problem& problem,
-                                              const mgemm_operands& operands) {
-  check_operands(problem, operands);  // before anything is compiled
-  return plan_for(context, problem, std::min(alignment_of(problem, operands), widest_alignment));
+/// Makes the launch one of this problem on these operands.
+void plan_and_bind(Context& context, Launch& launch, const mgemm_problem* problem, const mgemm_operands* operands) {
+  const Problem checked = check_problem(read_struct(problem, "problem"));
+  const mgemm_operands known = read_struct(operands, "operands");
+  check_operands(checked, known);  // before anything is compiled
+  launch.plan = plan_for(context, checked, std::min(alignment_of(checked, known), widest_alignment));
+  bind_checked(context, launch, known);
 }
 
-std::uint64_t insert_launch(std::uint64_t handle, Context& context, std::shared_ptr<const Plan> plan,
-                            const mgemm_operands& operands) {
+std::unique_ptr<Launch> launch_of(std::uint64_t context) {
   auto launch = std::make_unique<Launch>();
-  launch->context = handle;
-  launch->plan = std::move(plan);
-  bind(context, *launch, operands);
-  return launches().insert(std::move(launch));
+  launch->context = context;
+  return launch;
 }
 
 }  // namespace
@@ -75,7 +75,10 @@ mgemm_status mgemm_plan_describe_json(mgemm_plan plan, char* buffer, size_t capa
 mgemm_status mgemm_launch_create(mgemm_launch* launch, mgemm_plan plan, const mgemm_operands* operands) noexcept {
   return plan_call(plan, [&](Context& c, const PlanObject& object) {
     require_not_null(launch, "launch");
-    *launch = insert_launch(object.context, c, object.plan, read_struct(operands, "operands"));
+    auto made = launch_of(object.context);
+    made->plan = object.plan;
+    bind(c, *made, read_struct(operands, "operands"));
+    *launch = launches().insert(std::move(made));
   });
 }
 
@@ -83,19 +86,16 @@ mgemm_status mgemm_prepare(mgemm_launch* launch, mgemm_context context, const mg
                            const mgemm_operands* operands) noexcept {
   return context_call(context, [&](Context& c) {
     require_not_null(launch, "launch");
-    const Problem checked = check_problem(read_struct(problem, "problem"));
-    const mgemm_operands known = read_struct(operands, "operands");
-    *launch = insert_launch(context, c, plan_for_operands(c, checked, known), known);
+    auto made = launch_of(context);
+    plan_and_bind(c, *made, problem, operands);
+    *launch = launches().insert(std::move(made));
   });
 }
 
 mgemm_status mgemm_gemm(mgemm_context context, const mgemm_problem* problem, const mgemm_operands* operands) noexcept {
   return context_call(context, [&](Context& c) {
-    const Problem checked = check_problem(read_struct(problem, "problem"));
-    const mgemm_operands known = read_struct(operands, "operands");
     Launch launch;
-    launch.plan = plan_for_operands(c, checked, known);
-    bind(c, launch, known);
+    plan_and_bind(c, launch, problem, operands);
     c.device->enqueue(launch.work, c.stream);
   });
 }

@@ -71,9 +71,13 @@ LaunchTable& launches() {
 }
 
 void bind(Context& context, Launch& launch, const mgemm_operands& operands) {
+  check_operands(launch.plan->problem, operands);
+  check_alignment(*launch.plan, operands);
+  bind_checked(context, launch, operands);
+}
+
+void bind_checked(Context& context, Launch& launch, const mgemm_operands& operands) {
   const Plan& plan = *launch.plan;
-  check_operands(plan.problem, operands);
-  check_alignment(plan, operands);
   std::vector<AllocationStamp> stamps = stamp_all(context, plan.problem, operands);
   launch.work = bind_work(plan, operands);
   launch.operands = operands;

@@ -32,6 +32,10 @@ LaunchTable& launches();
 /// Checks operands and lays out the arguments; on failure the launch is unchanged.
 void bind(Context& context, Launch& launch, const mgemm_operands& operands);
 
+/// The same without the checks that check_operands() made already, for a plan of the alignment that these operands
+/// have.
+void bind_checked(Context& context, Launch& launch, const mgemm_operands& operands);
+
 /// Throws MGEMM_STALE if memory of ours that the launch is bound to is gone. One compare unless something was freed.
 inline void check_fresh(const Context& context, Launch& launch) {
   if (launch.memory_generation == context.memory.generation()) return;

@@ -102,12 +102,18 @@ TEST_CASE("missing and misaligned operands are rejected by name") {
   f = Fixture();
   f.operands.out = 0;
   f.must_fail(MGEMM_INVALID_ARGUMENT, "operands.out is 0");
+  f.operands.out = mamba_gemm::host_address(f.out.data()) + 1;
+  f.must_fail(MGEMM_INVALID_ARGUMENT, "operands.out is 0x");
+  Fixture::check_text("multiple of its element size, 4");
   f = Fixture();
   f.operands.bias = f.operands.a;
   f.must_fail(MGEMM_INVALID_ARGUMENT, "operands.bias is 0x");
   f = Fixture();
   f.problem.bias = 1;
   f.must_fail(MGEMM_INVALID_ARGUMENT, "operands.bias is 0");
+  f.operands.bias = f.operands.a + 2;
+  f.must_fail(MGEMM_INVALID_ARGUMENT, "operands.bias is 0x");
+  Fixture::check_text("multiple of its element size, 4");
   f = Fixture();
   f.operands.b = 0xfffffffffffffff0U;
   f.must_fail(MGEMM_INVALID_ARGUMENT, "past the end of the address space");
@@ -172,9 +178,58 @@ TEST_CASE("structures of unknown size and reserved fields are rejected") {
   mgemm_context context = 0;
   REQUIRE(mgemm_context_create(&context, &options) == MGEMM_INVALID_ARGUMENT);
   Fixture::check_text("options.reserved must be zero");
+  options = Context::options(MGEMM_DEVICE_REFERENCE);
+  options.reserved0 = 1;
+  REQUIRE(mgemm_context_create(&context, &options) == MGEMM_INVALID_ARGUMENT);
+  Fixture::check_text("options.reserved0 must be zero");
+  REQUIRE(context == 0);
   mgemm_device_info info{};
   REQUIRE(mgemm_context_device_info(f.context.handle(), &info) == MGEMM_INVALID_ARGUMENT);
   Fixture::check_text("info.struct_size is 0");
+}
+
+// Catches a structure of another size that is read past its end, or written to.
+TEST_CASE("structures of wrong size are rejected everywhere") {
+  Fixture f;
+  const mamba_gemm::Plan plan(f.context, f.problem);
+  const mamba_gemm::Launch launch(plan, f.operands);
+  for (const std::size_t size : {std::size_t{0}, std::size_t{8}, std::numeric_limits<std::size_t>::max()}) {
+    CAPTURE(size);
+    const auto rejects = [size](mgemm_status status, const std::string& structure) {
+      REQUIRE(status == MGEMM_INVALID_ARGUMENT);
+      Fixture::check_text(structure + ".struct_size is " + std::to_string(size));
+    };
+    mgemm_context context = 0;
+    mgemm_context_options options = Context::options(MGEMM_DEVICE_REFERENCE);
+    options.struct_size = size;
+    rejects(mgemm_context_create(&context, &options), "options");
+    REQUIRE(context == 0);
+    mgemm_description description{};
+    std::memset(&description, 0x5a, sizeof description);
+    description.struct_size = size;
+    const mgemm_description before = description;
+    rejects(mgemm_plan_describe(plan.handle(), &description), "description");
+    rejects(mgemm_launch_describe(launch.handle(), &description), "description");
+    REQUIRE(std::memcmp(&description, &before, sizeof before) == 0);
+    mgemm_verify_report report{};
+    std::memset(&report, 0x5a, sizeof report);
+    report.struct_size = size;
+    const mgemm_verify_report report_before = report;
+    rejects(mgemm_launch_verify(launch.handle(), 1, 1, &report), "report");
+    REQUIRE(std::memcmp(&report, &report_before, sizeof report) == 0);
+  }
+  mgemm_context context = 0;
+  mgemm_context_options options = Context::options(MGEMM_DEVICE_REFERENCE);
+  options.struct_size = sizeof options - 1;
+  REQUIRE(mgemm_context_create(&context, &options) == MGEMM_INVALID_ARGUMENT);
+  mgemm_description description{};
+  description.struct_size = sizeof description - 1;
+  REQUIRE(mgemm_plan_describe(plan.handle(), &description) == MGEMM_INVALID_ARGUMENT);
+  mgemm_verify_report report{};
+  report.struct_size = sizeof report - 1;
+  REQUIRE(mgemm_launch_verify(launch.handle(), 1, 1, &report) == MGEMM_INVALID_ARGUMENT);
+  REQUIRE(mgemm_launch_verify(launch.handle(), 1, 1, nullptr) == MGEMM_OK);
+  for (const std::uint32_t word : f.out) REQUIRE(word == poison);
 }
 
 // Catches a library that cannot be used by programs compiled against a later header.

@@ -21,6 +21,7 @@ RunReport report_of_two_by_two() {
   std::strcpy(report.description.contract, "F32_FMA/1");
   report.seconds = {3e-3, 1e-3, 2e-3, 100};
   report.multiply_adds = 4e6;
+  report.cache = Json::parse(R"({"hits": {"ptx": 2}, "compiles": {"memo": 1}})");
   report.check.elements = report.check.checked = report.check.equal = 4;
   return report;
 }
@@ -35,7 +36,15 @@ TEST_CASE("the run report says time, rate and bits") {
   CHECK(contains(text, "device: cuda:1 (NVIDIA H200"));
   CHECK(contains(text, "time: 2.500 ms (median of 4, wall clock, each run with its synchronize)"));
   CHECK(contains(text, "rate: 0.0032 TFLOP/s"));
+  CHECK(contains(text, "cache: 2 hits, 1 compiles\n"));
   CHECK(contains(text, "bits: 4 of 4 elements equal the contract\n"));
+}
+
+// Catches a line about a cache that the device does not use.
+TEST_CASE("the run report of the reference device says nothing of the cache") {
+  RunReport report = report_of_two_by_two();
+  report.device.kind = MGEMM_DEVICE_REFERENCE;
+  CHECK_FALSE(contains(run_text(report), "cache"));
 }
 
 // Catches a mismatch that is reported without its place or bits, or as passed.

@@ -165,7 +165,7 @@ TEST_CASE("totals and counters", "[cache]") {
   CHECK(totals["exists"] == true);
   CHECK(totals["refusal"].is_null());
   CHECK(totals["cap"] == damaged.store.cap());
-  CHECK(totals["entries"] == 9);
+  CHECK(totals["entry_count"] == 9);
   std::map<std::string, std::uint64_t> entries, hits;
   for (size_t i = 0; i < damaged.entries.size(); ++i) {
     const std::string kind(to_string(damaged.entries[i].kind));
@@ -178,7 +178,7 @@ TEST_CASE("totals and counters", "[cache]") {
                                                   {"verdict", MGEMM_CACHE_VERDICT}};
   for (const auto& [name, kind] : kinds) {
     CAPTURE(name);
-    CHECK(totals["kinds"][name]["entries"] == entries[name]);
+    CHECK(totals["kinds"][name]["entry_count"] == entries[name]);
     CHECK(totals["counters"]["hits"][name] == after.hits[kind]);
     CHECK(after.hits[kind] - before.hits[kind] == hits[name]);
   }

@@ -1,11 +1,11 @@
 // Every call of the operating system made to fail in turn.
 #include <cerrno>
 
-#include "base/log.hpp"
 #include "cache/flight.hpp"
 #include "cache/inspect.hpp"
 #include "support/cache.hpp"
 #include "support/faulty_calls.hpp"
+#include "support/quiet.hpp"
 #include "support/temp_folder.hpp"
 #include "support/test.hpp"
 
@@ -16,16 +16,6 @@ using namespace mgemm::test;
 
 constexpr Kind kind = Kind::ptx;
 constexpr std::chrono::milliseconds short_bound{5};
-
-/// Switches the log off, which would otherwise tell of every failure.
-struct Quiet {
-  Quiet() { set_log(MGEMM_LOG_OFF, nullptr, nullptr); }
-  ~Quiet() { set_log(MGEMM_LOG_WARN, nullptr, nullptr); }
-  Quiet(const Quiet&) = delete;
-  Quiet& operator=(const Quiet&) = delete;
-  Quiet(Quiet&&) = delete;
-  Quiet& operator=(Quiet&&) = delete;
-};
 
 struct Case {
   const char* name;

@@ -4,62 +4,15 @@
 #include <vector>
 
 #include "catalogue/catalogue.hpp"
-#include "f32_params.h"
-#include "fake_cuda/fake_driver.hpp"
-#include "fake_cuda/fake_nvrtc.hpp"
 #include "mamba_gemm/mamba_gemm.hpp"
 #include "numeric/evaluator.hpp"
 #include "support/device_product.hpp"
+#include "support/fake_board.hpp"
 
 using namespace mgemm;
 using namespace mgemm::test;
 
 namespace {
-
-/// What a correct kernel does with its arguments.
-EvaluatorInput input_of(const fake::Launch& launch) {
-  mgemm_kernel::F32Params p{};
-  REQUIRE(launch.arguments.size() == sizeof p);
-  std::memcpy(&p, launch.arguments.data(), sizeof p);
-  const bool tn = launch.kernel.find("_tn_") != std::string::npos;
-  const bool nt = launch.kernel.find("_nt_") != std::string::npos;
-  EvaluatorInput input;
-  input.rows = p.rows;
-  input.columns = p.columns;
-  input.reduction = p.reduction;
-  input.a = p.a;
-  input.a_strides = tn ? Strides{1, p.lda} : Strides{p.lda, 1};
-  input.b = p.b;
-  input.b_strides = nt ? Strides{1, p.ldb} : Strides{p.ldb, 1};
-  input.bias = p.bias;
-  input.out = p.out;
-  input.out_leading = p.ldout;
-  input.alpha = p.alpha;
-  input.beta = p.beta;
-  const std::int64_t length = p.slice_length == 0 ? 1 : p.slice_length;
-  input.slices = {p.reduction == 0 ? 1 : (p.reduction + length - 1) / length, p.slice_length};
-  input.fold = tn ? Fold::f64 : Fold::f32;
-  return input;
-}
-
-/// A fake board with a fake compiler whose kernels compute their contract.
-struct Board {
-  fake::Driver driver;
-  fake::Nvrtc nvrtc;
-
-  Board() {
-    for (const KernelRow& row : catalogue()) {
-      nvrtc.set_parameters(std::string(row.symbol.view()), {{sizeof(mgemm_kernel::F32Params), 8}});
-    }
-    driver.on_launch([](const fake::Launch& launch) { evaluate(input_of(launch), Isa::generic, 1); });
-  }
-
-  static mamba_gemm::Context context() {
-    mgemm_context_options options = mamba_gemm::Context::options(MGEMM_DEVICE_CUDA);
-    options.cache_dir = "off";
-    return mamba_gemm::Context(options);
-  }
-};
 
 bool last_error_has(const std::string& words) {
   return std::string(mgemm_last_error()).find(words) != std::string::npos;
@@ -69,11 +22,11 @@ bool last_error_has(const std::string& words) {
 
 // Catches wrong argument bytes: a stride, slice length or pointer that does not say what the problem says.
 TEST_CASE("a kernel that follows its arguments gives the reference device's bits") {
-  const Board board;
+  const FakeBoard board;
   const std::uint64_t seed = fresh_seed();
   CAPTURE(seed);
   Random random(seed);
-  const mamba_gemm::Context gpu = Board::context();
+  const mamba_gemm::Context gpu = FakeBoard::context();
   const mamba_gemm::Context reference = mamba_gemm::Context::reference(1);
   for (int round = 0; round < 60; ++round) {
     const auto op = static_cast<std::int32_t>(uniform(random, 1, 3));
@@ -91,11 +44,11 @@ TEST_CASE("a kernel that follows its arguments gives the reference device's bits
 
 // Catches a verify that would pass a wrong kernel.
 TEST_CASE("verify finds a kernel that is wrong in one element") {
-  Board board;
+  FakeBoard board;
   const std::uint64_t seed = fresh_seed();
   CAPTURE(seed);
   Random random(seed);
-  const mamba_gemm::Context gpu = Board::context();
+  const mamba_gemm::Context gpu = FakeBoard::context();
   const DeviceProduct product = make_device_product(random, mamba_gemm::parse_problem("nn:f32:20x600x30:bias"), {});
   const BoundProduct bound(gpu, product);
   const mamba_gemm::Launch launch(gpu, product.problem, bound.operands());
@@ -133,12 +86,12 @@ TEST_CASE("verify finds a kernel that is wrong in one element") {
 TEST_CASE("everything is given back, and the caller's current context is left alone") {
   fake::LiveObjects after;
   {
-    const Board board;
+    const FakeBoard board;
     const cuda::Context mine = const_cast<fake::Driver&>(board.driver).make_context(0);
     board.driver.table().cuCtxPushCurrent(mine);
     const std::vector<cuda::Context> stack = fake::Driver::context_stack();
     {
-      const mamba_gemm::Context gpu = Board::context();
+      const mamba_gemm::Context gpu = FakeBoard::context();
       std::uint64_t forgotten = 0;
       REQUIRE(mgemm_alloc(gpu.handle(), 1000, &forgotten) == MGEMM_OK);
       Random random(1);
@@ -159,8 +112,8 @@ TEST_CASE("everything is given back, and the caller's current context is left al
 
 // Catches a launch path that makes other driver calls than a look at the current context and the launch.
 TEST_CASE("a run is one launch and a look at the current context") {
-  Board board;
-  const mamba_gemm::Context gpu = Board::context();
+  FakeBoard board;
+  const mamba_gemm::Context gpu = FakeBoard::context();
   Random random(2);
   const DeviceProduct product = make_device_product(random, mamba_gemm::parse_problem("nn:f32:20x30x40"), {});
   const BoundProduct bound(gpu, product);
@@ -178,8 +131,8 @@ TEST_CASE("a run is one launch and a look at the current context") {
 
 // Catches a compile, load or allocation that would break the caller's capture.
 TEST_CASE("in capture a plan that is not warm is an error that names the problem, a warm one runs") {
-  Board board;
-  mamba_gemm::Context gpu = Board::context();
+  FakeBoard board;
+  mamba_gemm::Context gpu = FakeBoard::context();
   Random random(3);
   const DeviceProduct product = make_device_product(random, mamba_gemm::parse_problem("nn:f32:20x30x40"), {});
   const BoundProduct bound(gpu, product);
@@ -207,7 +160,7 @@ TEST_CASE("in capture a plan that is not warm is an error that names the problem
 
 // Catches a context that goes on after a kernel fault, or that cannot be destroyed then.
 TEST_CASE("a kernel fault makes the context lost, and only destroy works") {
-  Board board;
+  FakeBoard board;
   mgemm_context_options options = mamba_gemm::Context::options(MGEMM_DEVICE_CUDA);
   options.cache_dir = "off";
   mgemm_context context = 0;
@@ -223,17 +176,17 @@ TEST_CASE("a kernel fault makes the context lost, and only destroy works") {
 
 // Catches a kernel that spills being used, and one that is excluded taking its siblings with it.
 TEST_CASE("a kernel that spills is excluded and the next best serves") {
-  Board board;
+  FakeBoard board;
   const mgemm_problem problem = mamba_gemm::parse_problem("nn:f32:700x300x700");
   const std::string first = [&] {
-    const mamba_gemm::Context gpu = Board::context();
+    const mamba_gemm::Context gpu = FakeBoard::context();
     return std::string(mamba_gemm::Plan(gpu, problem, 16).describe().kernel);
   }();
   board.driver.set_function_attribute(first, cuda::FunctionAttribute::LocalSizeBytes, 8);
   mgemm_set_log(MGEMM_LOG_OFF, nullptr, nullptr);
   // The context before was the last on its CUDA context, so modules are loaded anew.
   const std::string second = [&] {
-    const mamba_gemm::Context gpu = Board::context();
+    const mamba_gemm::Context gpu = FakeBoard::context();
     return std::string(mamba_gemm::Plan(gpu, problem, 16).describe().kernel);
   }();
   REQUIRE(second != first);
@@ -241,7 +194,7 @@ TEST_CASE("a kernel that spills is excluded and the next best serves") {
   for (const KernelRow& row : catalogue()) {
     board.driver.set_function_attribute(std::string(row.symbol.view()), cuda::FunctionAttribute::LocalSizeBytes, 8);
   }
-  const mamba_gemm::Context none = Board::context();
+  const mamba_gemm::Context none = FakeBoard::context();
   mgemm_plan plan = 0;
   REQUIRE(mgemm_plan_create(&plan, none.handle(), &problem, 16) == MGEMM_EXCLUDED);
   REQUIRE(last_error_has("spills 8 bytes a thread"));
@@ -250,11 +203,11 @@ TEST_CASE("a kernel that spills is excluded and the next best serves") {
 
 // Catches a failed call that leaks, and a library that does not work after one.
 TEST_CASE("a failing driver call is an error with its name, and the next try works") {
-  Board board;
+  FakeBoard board;
   Random random(4);
   const DeviceProduct product = make_device_product(random, mamba_gemm::parse_problem("nn:f32:20x30x40"), {});
   const auto attempt = [&] {
-    const mamba_gemm::Context gpu = Board::context();
+    const mamba_gemm::Context gpu = FakeBoard::context();
     const DeviceMatrix a(gpu, product.a);
     const DeviceMatrix b(gpu, product.b);
     const DeviceMatrix out(gpu, product.out);
@@ -343,8 +296,8 @@ TEST_CASE("operands on another device or unknown to the driver are refused by na
 
 // Catches bad input that is noticed only after something was launched, on the device where it matters.
 TEST_CASE("bad input launches nothing on a CUDA context") {
-  const Board board;
-  const mamba_gemm::Context gpu = Board::context();
+  const FakeBoard board;
+  const mamba_gemm::Context gpu = FakeBoard::context();
   const mamba_gemm::Buffer memory(gpu, 4096);
   const mgemm_problem good = mamba_gemm::parse_problem("nn:f32:4x4x4");
   const mgemm_operands fine = mamba_gemm::operands(memory.address(), memory.address() + 1024, memory.address() + 2048);
@@ -374,7 +327,7 @@ TEST_CASE("bad input launches nothing on a CUDA context") {
 
 // Catches a log callback that is called while the library holds a lock that another call needs.
 TEST_CASE("a log callback may wait for another thread that plans the same module") {
-  const Board board;
+  const FakeBoard board;
   struct Waiter {
     bool done = false;
     mgemm_status status = MGEMM_INTERNAL;
@@ -385,13 +338,13 @@ TEST_CASE("a log callback may wait for another thread that plans the same module
     if (state.done || std::string(message).find("compiling") != 0) return;
     state.done = true;
     std::thread([&] {
-      const mamba_gemm::Context other = Board::context();
+      const mamba_gemm::Context other = FakeBoard::context();
       const mgemm_problem problem = mamba_gemm::parse_problem("nn:f32:5x6x7");
       mgemm_plan plan = 0;
       state.status = mgemm_plan_create(&plan, other.handle(), &problem, 0);
     }).join();
   };
-  const mamba_gemm::Context gpu = Board::context();
+  const mamba_gemm::Context gpu = FakeBoard::context();
   mamba_gemm::check(mgemm_set_log(MGEMM_LOG_INFO, on_message, &waiter));
   const mamba_gemm::Plan plan(gpu, mamba_gemm::parse_problem("nn:f32:5x6x7"));
   mamba_gemm::check(mgemm_set_log(MGEMM_LOG_WARN, nullptr, nullptr));

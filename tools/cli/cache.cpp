@@ -63,14 +63,22 @@ int print_path(const CacheOptions& options) {
 int print_stats(const CacheOptions& options) {
   const Json totals = totals_of(options);
   print(options.json ? dump(totals) : totals_text(totals));
-  return is_none(totals) || !totals["refusal"].is_null() ? exit_mismatch : exit_ok;
+  if (!totals["refusal"].is_null()) return exit_library;
+  return is_none(totals) ? exit_mismatch : exit_ok;
+}
+
+Json unsound_of(const Json& listing) {
+  Json bad = Json::array();
+  for (const Json& entry : listing["entries"])
+    if (entry["sound"] != true) bad.push_back(entry);
+  return bad;
 }
 
 int list(const CacheOptions& options) {
   const Json listing = listing_of(options);
   if (is_none(listing)) return complain_of_none(listing);
   print(options.json ? dump(listing) : list_text(listing));
-  return exit_ok;
+  return unsound_of(listing).empty() ? exit_ok : exit_mismatch;
 }
 
 void write_payload(const CacheOptions& options, const Json& entry) {
@@ -99,9 +107,7 @@ int show(const CacheOptions& options) {
 int verify(const CacheOptions& options) {
   const Json listing = listing_of(options);
   if (is_none(listing)) return complain_of_none(listing);
-  Json bad = Json::array();
-  for (const Json& entry : listing["entries"])
-    if (entry["sound"] != true) bad.push_back(entry);
+  const Json bad = unsound_of(listing);
   // What is listed above was bad a moment ago; the numbers are of the check that removes.
   const mgemm_cache_report report = mamba_gemm::cache_verify(options.repair, options.directory());
   if (options.json) {

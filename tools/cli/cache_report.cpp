@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <numeric>
-#include <span>
 #include <string_view>
 #include <utility>
 
@@ -12,16 +10,16 @@
 namespace mgemm::cli {
 namespace {
 
-Json by_kind(std::span<const std::uint64_t, MGEMM_CACHE_KINDS> numbers) {
-  return {{"ptx", numbers[MGEMM_CACHE_PTX]},
-          {"machine-code", numbers[MGEMM_CACHE_MACHINE_CODE]},
-          {"memo", numbers[MGEMM_CACHE_MEMO]},
-          {"verdict", numbers[MGEMM_CACHE_VERDICT]}};
-}
-
 std::uint64_t number_of(const Json& object, const char* key) {
   const Json number = part(object, key);
   return number.is_number() ? number.get<std::uint64_t>() : 0;
+}
+
+/// Of all kinds.
+std::uint64_t sum_of(const Json& numbers) {
+  std::uint64_t sum = 0;
+  for (const auto& [kind, number] : numbers.items()) sum += number.is_number() ? number.get<std::uint64_t>() : 0;
+  return sum;
 }
 
 std::string age_text(std::uint64_t seconds) {
@@ -65,15 +63,9 @@ std::string size_text(std::uint64_t bytes) {
   return fmt::format("{} bytes", bytes);
 }
 
-Json counters_json(const mgemm_cache_counters& counters) {
-  return {{"hits", by_kind(counters.hits)},
-          {"misses", counters.misses},
-          {"compiles", by_kind(counters.compiles)},
-          {"waits", counters.waits_for_threads + counters.waits_for_processes},
-          {"rejects", std::accumulate(std::begin(counters.rejects), std::end(counters.rejects), std::uint64_t{0})},
-          {"evictions", counters.evictions},
-          {"bytes_read", counters.bytes_read},
-          {"bytes_written", counters.bytes_written}};
+std::string counters_text(const Json& counters) {
+  return fmt::format("cache: {} hits, {} compiles\n", sum_of(part(counters, "hits")),
+                     sum_of(part(counters, "compiles")));
 }
 
 std::string list_text(const Json& listing) {
@@ -117,10 +109,10 @@ std::string totals_text(const Json& totals) {
   }
   text += fmt::format("state         {}\n", part(totals, "exists") == true ? "in use" : "not there yet");
   text += fmt::format("size          {} of {}, {}\n", size_text(number_of(totals, "bytes")),
-                      size_text(number_of(totals, "cap")), entries_text(number_of(totals, "entries")));
+                      size_text(number_of(totals, "cap")), entries_text(number_of(totals, "entry_count")));
   const Json kinds = part(totals, "kinds");
   for (const auto& [kind, numbers] : kinds.items())
-    text += fmt::format("{:<12}  {}, {}\n", kind, entries_text(number_of(numbers, "entries")),
+    text += fmt::format("{:<12}  {}, {}\n", kind, entries_text(number_of(numbers, "entry_count")),
                         size_text(number_of(numbers, "bytes")));
   text += fmt::format("unfinished    {}\n", shown(totals, "temporaries"));
   text += fmt::format("other files   {}\n", shown(totals, "others"));

@@ -6,8 +6,8 @@
 
 namespace mgemm::cli {
 
-/// The numbers of a process that say whether its compiles came from the cache.
-Json counters_json(const mgemm_cache_counters& counters);
+/// The line about a process's counters: whether its code came from the cache.
+std::string counters_text(const Json& counters);
 
 /// A listing with a line for each entry.
 std::string list_text(const Json& listing);

@@ -52,7 +52,7 @@ RunReport run(const RunOptions& options) {
                                .by_reference = computed.device.kind == MGEMM_DEVICE_REFERENCE});
   report.device = computed.device;
   report.description = computed.description;
-  report.cache = mamba_gemm::cache_counters();
+  report.cache = Json::parse(mamba_gemm::cache_totals_json("off"))["counters"];
   report.seconds = std::move(computed.seconds);
   report.multiply_adds = multiply_adds(operands.problem);
   if (!options.problem.empty()) {
