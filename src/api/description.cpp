@@ -47,6 +47,15 @@ void write_identities(JsonWriter& json, const RouteIdentity& identity) {
   });
 }
 
+/// A kernel that would have been chosen before this one, and why it was not.
+void write_passed_over(JsonWriter& json, const PassedOver& it) {
+  json.object([&] {
+    json.member("kernel", it.kernel);
+    json.member("state", it.state == KernelState::broken ? "broken" : "excluded");
+    json.member("reason", it.reason);
+  });
+}
+
 void write_operands(JsonWriter& json, const mgemm_description& d) {
   json.object([&] {
     json.member("a", hex(d.a));
@@ -101,6 +110,11 @@ std::string describe_json(const Context& context, const Plan& plan, const Work& 
     json.member("alignment", d.alignment);
     json.member("scratch_bytes", d.scratch_bytes);
     json.member("identity", d.identity);
+    json.member("passed_over", [&] {
+      json.array([&] {
+        for (const PassedOver& it : plan.passed_over) write_passed_over(json, it);
+      });
+    });
     json.member("identities", [&] { write_identities(json, plan.identity); });
     if (operands.out != 0) json.member("operands", [&] { write_operands(json, d); });
   });

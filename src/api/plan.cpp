@@ -25,9 +25,9 @@ std::int32_t checked_alignment(std::int32_t alignment, const Problem& problem) {
 void plan_and_bind(Context& context, Launch& launch, const mgemm_problem* problem, const mgemm_operands* operands) {
   const Problem checked = check_problem(read_struct(problem, "problem"));
   const mgemm_operands known = read_struct(operands, "operands");
-  check_operands(checked, known);  // before anything is compiled
+  std::vector<AllocationStamp> stamps = vet(context, checked, known);
   launch.plan = plan_for(context, checked, std::min(alignment_of(checked, known), widest_alignment));
-  bind_checked(context, launch, known);
+  seal(context, launch, known, std::move(stamps));
 }
 
 std::unique_ptr<Launch> launch_of(std::uint64_t context) {

@@ -120,6 +120,7 @@ enum class JitOption : int {
   ErrorLogBuffer = 5,
   ErrorLogBufferSizeBytes = 6,
   OptimizationLevel = 7,
+  LogVerbose = 12,
 };
 
 enum class CaptureStatus : int { None = 0, Active = 1, Invalidated = 2 };

@@ -25,7 +25,7 @@ namespace {
 struct Recipe {
   ChosenNvrtc nvrtc;
   std::string target;  // "compute_90a", whatever the kind
-  std::optional<std::string> append_flags;
+  NvrtcVariables variables;
   Kind kind = Kind::ptx;
   ArtifactIdentity identity;
   Digest key{};
@@ -36,16 +36,16 @@ Recipe recipe_of(const ModuleRequest& request, Kind kind, Store& store) {
   ChosenNvrtc nvrtc = choose_nvrtc(store, request.driver_version);
   std::string target = target_for(request.compute_major, request.compute_minor);
   const std::string output_target = as_ptx ? target : machine_target(target);
-  std::optional<std::string> append_flags = nvrtc_append_flags();
+  NvrtcVariables variables = nvrtc_variables();
   Identity source = source_identity(request.module);
   Identity compiler = compiler_identity(nvrtc.version, nvrtc.content, output_target, compile_options(output_target),
-                                        as_ptx ? OutputKind::ptx : OutputKind::machine_code, append_flags);
+                                        as_ptx ? OutputKind::ptx : OutputKind::machine_code, variables);
   Identity artifact("mamba-gemm artifact", 1);
   artifact.add("source", source.digest()).add("compiler", compiler.digest());
   const Digest key = artifact.digest();
   return {std::move(nvrtc),
           std::move(target),
-          std::move(append_flags),
+          std::move(variables),
           kind,
           {std::move(source), std::move(compiler), std::move(artifact)},
           key};
@@ -64,19 +64,22 @@ std::vector<Identity::Field> provenance(const ArtifactIdentity& identity) {
   return fields;
 }
 
-Made made_of(const Recipe& recipe, std::string code, const void* function) {
+constexpr std::string_view log_tag = "assembler log";
+
+Made made_of(const Recipe& recipe, std::string code, std::string reason_not_to_keep) {
   Entry entry;
   entry.fields = provenance(recipe.identity);
   entry.payload = std::move(code);
-  std::string reason = recipe.nvrtc.doubt;
-  if (reason.empty()) reason = reason_not_to_keep(recipe.nvrtc.files, function);
-  if (nvrtc_append_flags() != recipe.append_flags) reason = "NVRTC_APPEND_FLAGS was changed meanwhile";
-  return {std::move(entry), std::move(reason)};
+  if (nvrtc_variables() != recipe.variables) reason_not_to_keep = "NVRTC's variables were changed meanwhile";
+  return {std::move(entry), std::move(reason_not_to_keep)};
 }
 
 Artifact artifact_from(Recipe recipe, Entry entry, bool from_cache) {
   Artifact artifact{recipe.kind, std::move(entry.payload), std::move(recipe.identity), recipe.key, from_cache};
   artifact.identity.artifact.add("output", entry.payload_digest);
+  for (Identity::Field& field : entry.fields) {
+    if (field.tag == log_tag) artifact.log = std::move(field.value).value_or("");
+  }
   return artifact;
 }
 
@@ -93,7 +96,11 @@ Made make_ptx(const ModuleRequest& request, const Recipe& recipe) {
   const NvrtcTable& table = table_for(recipe, request.driver_version);
   log(MGEMM_LOG_INFO, "compiling {} for {} with NVRTC {}", request.module, recipe.target, to_string(table.version));
   Compiled compiled = compile(table, compile_request(request, recipe));
-  return made_of(recipe, std::move(compiled.ptx), reinterpret_cast<const void*>(table.nvrtcVersion));
+  std::string reason = recipe.nvrtc.doubt;
+  if (reason.empty()) {
+    reason = reason_not_to_keep(recipe.nvrtc.files, reinterpret_cast<const void*>(table.nvrtcVersion));
+  }
+  return made_of(recipe, std::move(compiled.ptx), std::move(reason));
 }
 
 Made make_machine_code(const ModuleRequest& request, const Recipe& recipe, const std::string& helper) {
@@ -102,11 +109,13 @@ Made make_machine_code(const ModuleRequest& request, const Recipe& recipe, const
   log(MGEMM_LOG_INFO, "assembling {} for {} with NVRTC {} in {}", request.module, recipe.target,
       to_string(candidate.version), helper);
   AssembledModule assembled = assemble(helper, assemble_request(compile_request(request, recipe), candidate));
-  Made made = made_of(recipe, std::move(assembled.code), nullptr);
-  // Another process opened those files by their paths: if they were replaced it is not known what made this.
-  if (stamp_key(nvrtc_files(candidate.path, candidate.builtins)) != stamp_key(recipe.nvrtc.files)) {
-    fail(MGEMM_COMPILE, "module {}: {}", request.module, made.reason_not_to_keep);
+  // Another process opened those files by their paths, and nothing of what is mapped into this one matters: either they
+  // are still the same, or it is not known what made this.
+  if (nvrtc_files(candidate.path, candidate.builtins) != recipe.nvrtc.files) {
+    fail(MGEMM_COMPILE, "module {}: {} was changed or replaced while it was in use", request.module, candidate.path);
   }
+  Made made = made_of(recipe, std::move(assembled.code), {});
+  made.entry.fields.push_back({std::string(log_tag), std::move(assembled.log)});
   return made;
 }
 

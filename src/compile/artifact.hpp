@@ -31,6 +31,7 @@ struct Artifact {
   ArtifactIdentity identity;
   Digest key{};             // of its entry in the cache
   bool from_cache = false;  // not compiled by this call
+  std::string log{};        // the assembler's in verbose mode (module/resources.hpp), of machine code
 };
 
 /// The PTX, compiled in this process or found in the cache. Calls for the same module and target at the same time

@@ -64,8 +64,10 @@ HelperLocation judge(const Place& place, const SearchEnvironment& environment) {
   return {{}, place.source, fmt::format("{}: {}", place.path.string(), reason)};
 }
 
+bool is_off(std::string_view value) { return value == "off" || value == "0"; }
+
 HelperLocation by_variable(const std::string& value, const SearchEnvironment& environment) {
-  if (value == "off" || value == "0") return {{}, helper_variable, fmt::format("{} is '{}'", helper_variable, value)};
+  if (is_off(value)) return {{}, helper_variable, fmt::format("{} is '{}'", helper_variable, value)};
   if (!value.starts_with('/')) {
     return {{},
             helper_variable,
@@ -77,6 +79,10 @@ HelperLocation by_variable(const std::string& value, const SearchEnvironment& en
 }
 
 }  // namespace
+
+bool machine_code_is_off(const SearchEnvironment& environment) {
+  return is_off(environment.variable(helper_variable).value_or(""));
+}
 
 HelperLocation find_helper(const SearchEnvironment& environment) {
   const std::string value = environment.variable(helper_variable).value_or("");

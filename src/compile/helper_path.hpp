@@ -8,6 +8,9 @@ namespace mgemm {
 /// The variable that names the helper program, or turns the tier off with "off".
 constexpr const char* helper_variable = "MAMBA_GEMM_HELPER";
 
+/// Whether machine code is not wanted, not even what is in the cache.
+bool machine_code_is_off(const SearchEnvironment& environment);
+
 /// Where mamba-gemm-assemble is, which makes machine code (compile/assemble.hpp).
 struct HelperLocation {
   std::string path;    // with all links resolved; "" if there is none, which turns that tier off

@@ -86,31 +86,33 @@ std::optional<NvrtcContent> decode_memo(std::string_view bytes, const NvrtcFiles
 }
 
 bool memo_may_be_kept(const NvrtcFiles& files, std::int64_t now_ns) {
-  const std::int64_t youngest = std::max({files.library_stamp.mtime_ns, files.library_stamp.ctime_ns,
-                                          files.builtins_stamp.mtime_ns, files.builtins_stamp.ctime_ns});
+  // The time of the last modification can be set to anything, even to the future; that of the last change cannot.
+  const std::int64_t youngest = std::max(files.library_stamp.ctime_ns, files.builtins_stamp.ctime_ns);
   return youngest <= now_ns - settled_ns;
 }
 
 Identity compiler_identity(const NvrtcVersion& version, const std::optional<NvrtcContent>& content,
                            std::string_view target, std::span<const std::string> options, OutputKind output,
-                           const std::optional<std::string>& append_flags) {
+                           const NvrtcVariables& variables) {
   const auto if_known = [&](Digest NvrtcContent::*digest) {
     return content ? std::optional(to_hex((*content).*digest)) : std::nullopt;
   };
-  Identity identity("mamba-gemm compiler", 2);
+  Identity identity("mamba-gemm compiler", 3);
   identity.add("nvrtc", to_string(version));
   identity.add("libnvrtc", if_known(&NvrtcContent::library)).add("builtins", if_known(&NvrtcContent::builtins));
   identity.add("target", std::string(target));
   for (const std::string& option : options) identity.add("option", option);
   identity.add("output", output == OutputKind::ptx ? "ptx" : "machine code");
-  return identity.add("append flags", append_flags);
+  return identity.add("append flags", variables.append_flags).add("nvvm version", variables.nvvm_version);
 }
 
-std::optional<std::string> nvrtc_append_flags() {
-  // Not secure_getenv: NVRTC itself reads it, whoever set it.
-  const char* const value = std::getenv("NVRTC_APPEND_FLAGS");
-  if (value == nullptr) return std::nullopt;
-  return value;
+NvrtcVariables nvrtc_variables() {
+  // Not secure_getenv: NVRTC itself reads them, whoever set them.
+  const auto value = [](const char* name) {
+    const char* const text = std::getenv(name);
+    return text == nullptr ? std::nullopt : std::optional<std::string>(text);
+  };
+  return {value("NVRTC_APPEND_FLAGS"), value("NV_NVVM_VERSION")};
 }
 
 }  // namespace mgemm

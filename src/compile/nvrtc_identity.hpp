@@ -49,20 +49,27 @@ std::string encode_memo(const NvrtcFiles& files, const NvrtcContent& content);
 /// nullopt if the bytes are not exactly a memo of files that look like these.
 std::optional<NvrtcContent> decode_memo(std::string_view bytes, const NvrtcFiles& files);
 
-/// Whether the files are old enough (two seconds) that a change to come would show in their stamps, whose resolution is
-/// that of the kernel's clock; a memo of younger ones must not be kept. `now_ns` is the real time.
+/// Whether the files were last changed long enough ago (two seconds) that a change to come would show in their stamps,
+/// whose resolution is that of the kernel's clock; a memo of others must not be kept. `now_ns` is the real time.
 bool memo_may_be_kept(const NvrtcFiles& files, std::int64_t now_ns);
 
 enum class OutputKind { ptx, machine_code };
 
+/// The variables that NVRTC reads from the environment and that change what it makes; nullopt if not set.
+struct NvrtcVariables {
+  std::optional<std::string> append_flags;  // NVRTC_APPEND_FLAGS
+  std::optional<std::string> nvvm_version;  // NV_NVVM_VERSION, which chooses its code generator
+  friend bool operator==(const NvrtcVariables&, const NvrtcVariables&) = default;
+};
+
+/// As they are now.
+NvrtcVariables nvrtc_variables();
+
 /// All that decides what comes out for a given text: which NVRTC by content, target, every option in order, kind of
-/// output, and the flags NVRTC takes from the environment, if any. No path, time or user. Without a content, which is
+/// output, and what NVRTC takes from the environment, if anything. No path, time or user. Without a content, which is
 /// then not known, it identifies nothing: what it is of must not be kept.
 Identity compiler_identity(const NvrtcVersion& version, const std::optional<NvrtcContent>& content,
                            std::string_view target, std::span<const std::string> options, OutputKind output,
-                           const std::optional<std::string>& append_flags);
-
-/// NVRTC_APPEND_FLAGS as it is now; nullopt if it is not set.
-std::optional<std::string> nvrtc_append_flags();
+                           const NvrtcVariables& variables);
 
 }  // namespace mgemm

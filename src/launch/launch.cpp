@@ -1,6 +1,7 @@
 #include "launch/launch.hpp"
 
 #include <cstring>
+#include <utility>
 
 #include "base/error.hpp"
 #include "numeric/operands.hpp"
@@ -70,19 +71,22 @@ LaunchTable& launches() {
   return table;
 }
 
-void bind(Context& context, Launch& launch, const mgemm_operands& operands) {
-  check_operands(launch.plan->problem, operands);
-  check_alignment(*launch.plan, operands);
-  bind_checked(context, launch, operands);
+std::vector<AllocationStamp> vet(const Context& context, const Problem& problem, const mgemm_operands& operands) {
+  check_operands(problem, operands);
+  return stamp_all(context, problem, operands);
 }
 
-void bind_checked(Context& context, Launch& launch, const mgemm_operands& operands) {
-  const Plan& plan = *launch.plan;
-  std::vector<AllocationStamp> stamps = stamp_all(context, plan.problem, operands);
-  launch.work = bind_work(plan, operands);
+void seal(const Context& context, Launch& launch, const mgemm_operands& operands, std::vector<AllocationStamp> stamps) {
+  launch.work = bind_work(*launch.plan, operands);
   launch.operands = operands;
   launch.stamps = std::move(stamps);
   launch.memory_generation = context.memory.generation();
+}
+
+void bind(const Context& context, Launch& launch, const mgemm_operands& operands) {
+  std::vector<AllocationStamp> stamps = vet(context, launch.plan->problem, operands);
+  check_alignment(*launch.plan, operands);
+  seal(context, launch, operands, std::move(stamps));
 }
 
 void validate(const Context& context, const Launch& launch) {

@@ -29,12 +29,15 @@ using LaunchTable = HandleTable<Launch, HandleKind::launch>;
 PlanTable& plans();
 LaunchTable& launches();
 
-/// Checks operands and lays out the arguments; on failure the launch is unchanged.
-void bind(Context& context, Launch& launch, const mgemm_operands& operands);
+/// Checks operands in every way that needs no plan, before anything is compiled or launched for them. What it gives is
+/// for seal().
+std::vector<AllocationStamp> vet(const Context& context, const Problem& problem, const mgemm_operands& operands);
 
-/// The same without the checks that check_operands() made already, for a plan of the alignment that these operands
-/// have.
-void bind_checked(Context& context, Launch& launch, const mgemm_operands& operands);
+/// Lays out the arguments for operands that were vetted and are aligned as the plan wants them.
+void seal(const Context& context, Launch& launch, const mgemm_operands& operands, std::vector<AllocationStamp> stamps);
+
+/// Checks operands and lays out the arguments; on failure the launch is unchanged.
+void bind(const Context& context, Launch& launch, const mgemm_operands& operands);
 
 /// Throws MGEMM_STALE if memory of ours that the launch is bound to is gone. One compare unless something was freed.
 inline void check_fresh(const Context& context, Launch& launch) {

@@ -6,34 +6,13 @@
 
 #include "base/error.hpp"
 #include "launch/launch.hpp"
+#include "memory/scratch.hpp"
 #include "numeric/evaluator.hpp"
 
 namespace mgemm {
 namespace {
 
 constexpr std::int64_t word = 4;
-
-/// Memory of the device for one verification.
-class Scratch {
- public:
-  Scratch(Device& device, std::int64_t bytes) : device_(device), address_(device.allocate(bytes)) {}
-  ~Scratch() {
-    try {
-      device_.release(address_);
-    } catch (const Error&) {
-      // The device is lost, and its memory with it; the error that says so is already on its way.
-    }
-  }
-  Scratch(const Scratch&) = delete;
-  Scratch& operator=(const Scratch&) = delete;
-  Scratch(Scratch&&) = delete;
-  Scratch& operator=(Scratch&&) = delete;
-  std::uint64_t address() const { return address_; }
-
- private:
-  Device& device_;
-  std::uint64_t address_;
-};
 
 /// `count` of 0 .. extent - 1, ascending, with the first and the last. (Knuth, The Art of Computer Programming, volume
 /// 2, 3.4.2, algorithm S where many are wanted; few are drawn until they differ.)

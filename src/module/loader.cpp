@@ -5,10 +5,13 @@
 #include <mutex>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "base/log.hpp"
 #include "device/current_context.hpp"
 #include "module/module_code.hpp"
+#include "module/qualify.hpp"
+#include "module/verdict.hpp"
 
 namespace mgemm {
 namespace {
@@ -33,53 +36,72 @@ std::shared_ptr<ModuleEntry> entry_of(std::uint64_t context_id, std::string_view
   return entry;
 }
 
-int attribute(const DriverTable& driver, cuda::Function function, cuda::FunctionAttribute which) {
-  int value = 0;
-  check(driver.cuFuncGetAttribute(&value, which, function), "cuFuncGetAttribute");
-  return value;
-}
-
-/// Why a kernel must not be used on this device, "" if it may.
-std::string reason_to_exclude(const CudaDevice& device, const KernelRow& row, cuda::Function function) {
-  const int local = attribute(device.driver(), function, cuda::FunctionAttribute::LocalSizeBytes);
-  if (local != 0) return fmt::format("it spills {} bytes a thread to local memory", local);
-  const int threads = attribute(device.driver(), function, cuda::FunctionAttribute::MaxThreadsPerBlock);
-  if (threads < row.threads()) return fmt::format("it may run {} threads, {} are needed", threads, row.threads());
-  if (row.shared_bytes() > device.facts().shared_bytes_per_block) {
-    return fmt::format("it needs {} bytes of shared memory, the device has {}", row.shared_bytes(),
-                       device.facts().shared_bytes_per_block);
+/// Looks a kernel up and sees whether it may run at all. A missing one leaves its siblings alone.
+LoadedKernel admit(const CudaDevice& device, const KernelRow& row, const LoadedModule& loaded) {
+  const DriverTable& driver = device.driver();
+  LoadedKernel kernel;
+  const cuda::Result found = driver.cuModuleGetFunction(&kernel.function, loaded.module, row.symbol.c_str());
+  if (found == cuda::Result::NotFound) {
+    kernel.reason = "its module does not have it";
+  } else {
+    check(found, "cuModuleGetFunction", "{}", row.symbol.view());
+    kernel.resources = read_attributes(driver, kernel.function);
+    const auto logged = read_assembler_log(loaded.log);
+    const auto own = logged.find(row.symbol.view());
+    if (own != logged.end()) kernel.resources.advisory = own->second.advisory;
+    kernel.reason = reason_to_exclude(row, kernel.resources, {device.facts().shared_bytes_per_block});
   }
-  return "";
+  if (!kernel.reason.empty()) {
+    kernel.state = KernelState::excluded;
+    log(MGEMM_LOG_WARN, "kernel {} is excluded on {}: {}", row.symbol.view(), device.facts().name, kernel.reason);
+    return kernel;
+  }
+  check(driver.cuFuncSetAttribute(kernel.function, cuda::FunctionAttribute::MaxDynamicSharedSizeBytes,
+                                  row.shared_bytes()),
+        "cuFuncSetAttribute", "{}", row.symbol.view());
+  return kernel;
 }
 
-std::map<std::string_view, LoadedKernel> load_all(CudaDevice& device, std::string_view module,
-                                                  const std::string& cache_directory) {
+using Kernels = std::map<std::string_view, LoadedKernel>;
+
+/// Runs the probes of all admitted kernels, unless this very code has passed them before.
+void qualify_all(CudaDevice& device, const LoadedModule& loaded, Kernels& kernels, const std::string& cache_directory) {
+  std::vector<std::string_view> symbols;
+  for (const auto& [symbol, kernel] : kernels) {
+    if (kernel.state == KernelState::usable) symbols.push_back(symbol);
+  }
+  const DeviceFacts& facts = device.facts();
+  if (is_verdict_kept(loaded, facts, symbols, cache_directory)) return;
+  bool passed = true;
+  for (const std::string_view symbol : symbols) {
+    LoadedKernel& kernel = kernels.at(symbol);
+    kernel.reason = qualify(device, *find_kernel(symbol), kernel.function);
+    if (kernel.reason.empty()) continue;
+    passed = false;
+    kernel.state = KernelState::broken;
+    log(MGEMM_LOG_ERROR, "kernel {} does not compute its contract on {} and will not be used: {}", symbol, facts.name,
+        kernel.reason);
+  }
+  if (passed) keep_verdict(loaded, facts, symbols, cache_directory);
+}
+
+Kernels load_all(CudaDevice& device, std::string_view module, const std::string& cache_directory) {
   const DeviceFacts& facts = device.facts();
   LoadedModule loaded =
       load_module(device, {module, facts.compute_major, facts.compute_minor, facts.driver_version, cache_directory});
-  const auto artifact = std::make_shared<const ArtifactIdentity>(std::move(loaded.identity));
-  const DriverTable& driver = device.driver();
-  const CurrentContext current(driver, device.context());
-  std::map<std::string_view, LoadedKernel> kernels;
+  const auto identity = std::make_shared<const ArtifactIdentity>(std::move(loaded.identity));
+  const CurrentContext current(device.driver(), device.context());
+  Kernels kernels;
   try {
     for (const KernelRow& row : catalogue()) {
       if (row.module.view() != module) continue;
-      LoadedKernel kernel;
-      kernel.artifact = artifact;
-      check(driver.cuModuleGetFunction(&kernel.function, loaded.module, row.symbol.c_str()), "cuModuleGetFunction",
-            "{}", row.symbol.view());
-      kernel.excluded = reason_to_exclude(device, row, kernel.function);
-      if (kernel.excluded.empty()) {
-        check(driver.cuFuncSetAttribute(kernel.function, cuda::FunctionAttribute::MaxDynamicSharedSizeBytes,
-                                        row.shared_bytes()),
-              "cuFuncSetAttribute", "{}", row.symbol.view());
-      } else {
-        log(MGEMM_LOG_WARN, "kernel {} is excluded on {}: {}", row.symbol.view(), facts.name, kernel.excluded);
-      }
-      kernels.emplace(row.symbol.view(), kernel);
+      LoadedKernel kernel = admit(device, row, loaded);
+      kernel.artifact = identity;
+      kernels.emplace(row.symbol.view(), std::move(kernel));
     }
+    qualify_all(device, loaded, kernels, cache_directory);
   } catch (...) {
-    static_cast<void>(driver.cuModuleUnload(loaded.module));
+    static_cast<void>(device.driver().cuModuleUnload(loaded.module));
     throw;
   }
   return kernels;

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "base/log.hpp"
 #include "base/per_process.hpp"
@@ -92,15 +93,28 @@ Code make_code(const ModuleRequest& request) {
   return code;
 }
 
+/// Buffers for what the driver's compiler says.
+struct JitLog {
+  std::vector<char> errors = std::vector<char>(8192);
+  std::vector<char> infos = std::vector<char>(65536);
+
+  /// The driver takes an integer option by value in the pointer's place.
+  static void* value(std::size_t number) { return reinterpret_cast<void*>(number); }
+};
+
 LoadedModule load_artifact(const DriverTable& driver, std::string_view name, Artifact artifact) {
-  std::array<char, 4096> text{};
-  std::array<cuda::JitOption, 2> options{cuda::JitOption::ErrorLogBuffer, cuda::JitOption::ErrorLogBufferSizeBytes};
-  // The driver takes an integer option by value in the pointer's place.
-  std::array<void*, 2> values{text.data(), reinterpret_cast<void*>(text.size())};
-  LoadedModule loaded{nullptr, std::move(artifact.identity)};
+  JitLog jit;
+  std::array options{cuda::JitOption::ErrorLogBuffer, cuda::JitOption::ErrorLogBufferSizeBytes,
+                     cuda::JitOption::InfoLogBuffer, cuda::JitOption::InfoLogBufferSizeBytes,
+                     cuda::JitOption::LogVerbose};
+  std::array<void*, options.size()> values{jit.errors.data(), JitLog::value(jit.errors.size()), jit.infos.data(),
+                                           JitLog::value(jit.infos.size()), JitLog::value(1)};
+  LoadedModule loaded{nullptr, std::move(artifact.identity), artifact.kind, sha256(artifact.code),
+                      std::move(artifact.log)};
   const cuda::Result result =
       driver.cuModuleLoadDataEx(&loaded.module, artifact.code.c_str(), options.size(), options.data(), values.data());
-  check(result, "cuModuleLoadDataEx", "{} of module {}: {}", to_string(artifact.kind), name, text.data());
+  check(result, "cuModuleLoadDataEx", "{} of module {}: {}", to_string(artifact.kind), name, jit.errors.data());
+  if (artifact.kind == Kind::ptx) loaded.log = jit.infos.data();
   return loaded;
 }
 
@@ -123,7 +137,7 @@ std::optional<LoadedModule> try_machine_code(const DriverTable& driver, const Mo
 LoadedModule load_module(CudaDevice& device, const ModuleRequest& request) {
   const DriverTable& driver = device.driver();
   Code code;
-  code.machine_code = cached_machine_code_of(request);
+  if (!machine_code_is_off(process_environment())) code.machine_code = cached_machine_code_of(request);
   if (!code.machine_code) code = make_code(request);
 
   if (code.machine_code) {

@@ -8,6 +8,9 @@ namespace mgemm {
 struct LoadedModule {
   cuda::Module module = nullptr;
   ArtifactIdentity identity;
+  Kind kind = Kind::ptx;
+  Digest code{};    // of its bytes
+  std::string log;  // the assembler's in verbose mode: NVRTC's for machine code, the driver's for PTX
 };
 
 /// Loads a module into the device's CUDA context: its machine code if there is some in the cache; else both kinds are

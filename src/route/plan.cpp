@@ -1,9 +1,10 @@
 #include "route/plan.hpp"
 
+#include <algorithm>
+
 #include "base/error.hpp"
 #include "base/log.hpp"
 #include "device/device_identity.hpp"
-#include "module/loader.hpp"
 #include "route/dispatch.hpp"
 
 namespace mgemm {
@@ -11,9 +12,18 @@ namespace {
 
 bool is_empty(const Problem& problem) { return output_rows(problem) == 0 || output_columns(problem) == 0; }
 
+/// That no kernel may be used, and why each of them.
+[[noreturn]] void fail_all(const Plan& plan) {
+  const bool any_broken =
+      std::ranges::any_of(plan.passed_over, [](const PassedOver& it) { return it.state == KernelState::broken; });
+  std::string reasons;
+  for (const PassedOver& it : plan.passed_over) reasons += fmt::format("; {}: {}", it.kernel, it.reason);
+  fail(any_broken ? MGEMM_QUALIFICATION : MGEMM_EXCLUDED, "no kernel for {} may be used{}", to_string(plan.problem),
+       reasons);
+}
+
 void plan_kernel(CudaDevice& device, const std::string& cache_directory, const std::vector<const KernelRow*>& rows,
                  Plan& plan) {
-  std::string excluded;
   bool too_large = false;
   for (const KernelRow* row : rows) {
     if (!fits_grid(*row, plan.problem)) {
@@ -21,9 +31,9 @@ void plan_kernel(CudaDevice& device, const std::string& cache_directory, const s
       continue;
     }
     KernelLaunch launch = describe_grid(*row, plan.problem);
-    const LoadedKernel kernel = load_kernel(device, *row, cache_directory);
-    if (!kernel.excluded.empty()) {
-      excluded += fmt::format("; {}: {}", row->symbol.view(), kernel.excluded);
+    LoadedKernel kernel = load_kernel(device, *row, cache_directory);
+    if (kernel.state != KernelState::usable) {
+      plan.passed_over.push_back({row->symbol.view(), kernel.state, std::move(kernel.reason)});
       continue;
     }
     launch.function = kernel.function;
@@ -32,12 +42,12 @@ void plan_kernel(CudaDevice& device, const std::string& cache_directory, const s
     plan.identity.code = kernel.artifact;
     return;
   }
-  if (too_large && excluded.empty()) {
+  if (!plan.passed_over.empty()) fail_all(plan);
+  if (too_large) {
     fail(MGEMM_UNSUPPORTED, "the output of {} has {} x {} elements, more tiles than a grid of 2^31 - 1 blocks holds",
          to_string(plan.problem), output_rows(plan.problem), output_columns(plan.problem));
   }
-  if (excluded.empty()) fail(MGEMM_UNSUPPORTED, "no kernel covers {}", to_string(plan.problem));
-  fail(MGEMM_EXCLUDED, "every kernel for {} is excluded{}", to_string(plan.problem), excluded);
+  fail(MGEMM_UNSUPPORTED, "no kernel covers {}", to_string(plan.problem));
 }
 
 }  // namespace

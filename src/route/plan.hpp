@@ -1,12 +1,22 @@
 #pragma once
 #include <cstdint>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "device/cuda_device.hpp"
 #include "kernel/describe.hpp"
+#include "module/loader.hpp"
 #include "route/route_identity.hpp"
 
 namespace mgemm {
+
+/// A kernel that covers a problem and must not be used.
+struct PassedOver {
+  std::string_view kernel;
+  KernelState state;
+  std::string reason;
+};
 
 /// A problem made ready on a device: everything but addresses and a stream.
 struct Plan {
@@ -16,7 +26,8 @@ struct Plan {
   std::string kernel;  // symbol, "evaluator" or "none"
   Work work;           // without operands
   RouteIdentity identity;
-  Digest digest{};  // of the route
+  std::vector<PassedOver> passed_over{};  // kernels that would have been chosen before
+  Digest digest{};                        // of the route
 };
 
 /// What a plan is made on.

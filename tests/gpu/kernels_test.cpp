@@ -72,13 +72,16 @@ TEST_CASE("every kernel of the catalogue gives the evaluator's bits") {
   }
 }
 
-// Catches spills and kernels that do not fit, which admission would otherwise only log.
-TEST_CASE("no kernel of the catalogue is excluded") {
+// Catches spills, kernels that do not fit and wrong bits, which admission and qualification would otherwise only log.
+TEST_CASE("no kernel of the catalogue is excluded or broken") {
   if (const char* reason = missing()) MGEMM_SKIP(reason);
   const auto gpu = mamba_gemm::Context::cuda();
   const auto context = contexts().lock(gpu.handle());
   for (const KernelRow& row : catalogue()) {
     CAPTURE(row.symbol.view());
-    REQUIRE(load_kernel(*context->cuda, row, context->cache_directory).excluded.empty());
+    const LoadedKernel kernel = load_kernel(*context->cuda, row, context->cache_directory);
+    CAPTURE(kernel.reason);
+    REQUIRE(kernel.state == KernelState::usable);
+    REQUIRE(kernel.resources.registers > 0);
   }
 }

@@ -107,5 +107,6 @@ TEST_CASE("catalogue: print source identities", "[.sources]") {
   std::set<std::string_view> modules;
   for (const KernelRow& row : catalogue()) modules.insert(row.module.view());
   std::ofstream file(mgemm::test::given("MGEMM_TEST_RESULT"));
-  for (const std::string_view module : modules) file << module << ' ' << to_hex(source_identity(module).digest()) << '\n';
+  for (const std::string_view module : modules)
+    file << module << ' ' << to_hex(source_identity(module).digest()) << '\n';
 }

@@ -229,6 +229,7 @@ static_assert(equal(D::MaxRegistersPerMultiprocessor, CU_DEVICE_ATTRIBUTE_MAX_RE
 static_assert(equal(D::MaxSharedMemoryPerBlockOptin, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN));
 static_assert(equal(D::MaxBlocksPerMultiprocessor, CU_DEVICE_ATTRIBUTE_MAX_BLOCKS_PER_MULTIPROCESSOR));
 static_assert(equal(D::ReservedSharedMemoryPerBlock, CU_DEVICE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK));
+static_assert(equal(D::TensorMapAccessSupported, CU_DEVICE_ATTRIBUTE_TENSOR_MAP_ACCESS_SUPPORTED));
 
 using F = cuda::FunctionAttribute;
 static_assert(equal(F::MaxThreadsPerBlock, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK));
@@ -265,6 +266,7 @@ static_assert(equal(J::InfoLogBufferSizeBytes, CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES
 static_assert(equal(J::ErrorLogBuffer, CU_JIT_ERROR_LOG_BUFFER));
 static_assert(equal(J::ErrorLogBufferSizeBytes, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES));
 static_assert(equal(J::OptimizationLevel, CU_JIT_OPTIMIZATION_LEVEL));
+static_assert(equal(J::LogVerbose, CU_JIT_LOG_VERBOSE));
 
 static_assert(equal(cuda::CaptureStatus::None, CU_STREAM_CAPTURE_STATUS_NONE));
 static_assert(equal(cuda::CaptureStatus::Active, CU_STREAM_CAPTURE_STATUS_ACTIVE));

@@ -13,6 +13,7 @@
 #include "compile/assemble_protocol.hpp"
 #include "compile/compiler.hpp"
 #include "compile/module_text.hpp"
+#include "fake_cuda/f32_kernel.hpp"
 #include "fake_cuda/fake_driver.hpp"
 #include "fake_cuda/fake_nvrtc.hpp"
 #include "mamba_gemm/mamba_gemm.hpp"
@@ -35,6 +36,7 @@ class Machine {
  public:
   /// `commands` of the helper after it has read its request; "cat $R" is a good answer.
   explicit Machine(std::string_view module, const std::string& commands) : module_(module) {
+    nvrtc_.set_parameters("mgemm_" + std::string(module), {{sizeof(mgemm_kernel::F32Params), 8}});
     const Compiled compiled =
         compile(fake::Nvrtc::table(), {std::string(module), module_text(module), {}, "compute_90a"});
     write_bytes(folder_.path() / "response", encode_response({MGEMM_OK, {13, 0}, "", "\177ELF" + compiled.ptx + '\0'}));
@@ -44,6 +46,7 @@ class Machine {
         write_script(folder_.path() / "helper",
                      "cat >/dev/null; echo x >> '" + home + "/runs'; R='" + home + "/response'; " + commands);
     helper_ = std::make_unique<Variable>("MAMBA_GEMM_HELPER", helper);
+    driver_.on_launch(fake::compute);
   }
 
   ModuleRequest request() const { return {module_, 9, 0, 0, cache().string()}; }
@@ -57,7 +60,8 @@ class Machine {
     Store store(cache().string());
     return static_cast<int>(cache_totals(store).entries_of_kind.at(index_of(kind)));
   }
-  void remove_helper() { helper_ = std::make_unique<Variable>("MAMBA_GEMM_HELPER", "off"); }
+  void remove_helper() { name_helper("/nowhere/helper"); }
+  void turn_off() { name_helper("off"); }
 
   /// Loads into a CUDA context of its own; "ptx" or "machine code", by the identity.
   std::string load() {
@@ -74,6 +78,11 @@ class Machine {
   fake::Nvrtc nvrtc_;
 
  private:
+  void name_helper(const std::string& value) {
+    helper_.reset();  // before the next remembers what it replaces
+    helper_ = std::make_unique<Variable>("MAMBA_GEMM_HELPER", value);
+  }
+
   std::string_view module_;
   TempFolder folder_;
   int compiles_before_ = 0;
@@ -118,6 +127,10 @@ TEST_CASE("module code: cold makes both kinds, warm loads the machine code and m
   CHECK(machine.compiles() == 1);
   CHECK(moved.by([](const CacheCounters& c) { return c.hits[index_of(Kind::machine_code)]; }) == 1);
   CHECK(moved.by([](const CacheCounters& c) { return c.hits[index_of(Kind::ptx)]; }) == 0);
+
+  machine.turn_off();
+  CHECK(machine.load() == "ptx");
+  CHECK(machine.compiles() == 1);
 }
 
 // Catches a missing helper that is an error, or that keeps PTX from being used.

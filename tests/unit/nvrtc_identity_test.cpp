@@ -22,6 +22,7 @@
 #include "base/descriptor.hpp"
 #include "compile/nvrtc_load.hpp"
 #include "compile/nvrtc_mapped.hpp"
+#include "support/environment.hpp"
 #include "support/raises.hpp"
 #include "support/script.hpp"
 #include "support/temp_folder.hpp"
@@ -32,6 +33,7 @@ using mgemm::Digest;
 using mgemm::FileStamp;
 using mgemm::NvrtcContent;
 using mgemm::NvrtcFiles;
+using mgemm::NvrtcVariables;
 using mgemm::OutputKind;
 using mgemm::test::error_of;
 using mgemm::test::write_bytes;
@@ -92,8 +94,8 @@ NvrtcContent some_content() { return {{13, 0}, mgemm::sha256("library"), mgemm::
 
 Digest identity(const NvrtcContent& content = some_content(), const std::string& target = "sm_90a",
                 const std::vector<std::string>& options = {"--a", "--b"}, OutputKind output = OutputKind::machine_code,
-                const std::optional<std::string>& flags = std::nullopt) {
-  return mgemm::compiler_identity(content.version, content, target, options, output, flags).digest();
+                const NvrtcVariables& variables = {}) {
+  return mgemm::compiler_identity(content.version, content, target, options, output, variables).digest();
 }
 
 }  // namespace
@@ -118,8 +120,9 @@ TEST_CASE("nvrtc identity: every part and the order of the options count") {
       identity(some_content(), "sm_90a", {"--a", "--b", "--b"}),
       identity(some_content(), "sm_90a", {"--a--b"}),
       identity(some_content(), "sm_90a", options, OutputKind::ptx),
-      identity(some_content(), "sm_90a", options, OutputKind::machine_code, ""),
-      identity(some_content(), "sm_90a", options, OutputKind::machine_code, "-lineinfo"),
+      identity(some_content(), "sm_90a", options, OutputKind::machine_code, {"", {}}),
+      identity(some_content(), "sm_90a", options, OutputKind::machine_code, {"-lineinfo", {}}),
+      identity(some_content(), "sm_90a", options, OutputKind::machine_code, {{}, "-lineinfo"}),
   };
   std::set<std::string> different;
   for (const Digest& digest : all) different.insert(to_hex(digest));
@@ -143,13 +146,21 @@ TEST_CASE("nvrtc identity: neither place nor time of the files enters") {
 }
 
 // Catches: a variable of another spelling, or one that is set to nothing taken as not set.
-TEST_CASE("nvrtc identity: the flags NVRTC takes from the environment") {
-  CHECK(mgemm::nvrtc_append_flags() == std::nullopt);
-  ::setenv("NVRTC_APPEND_FLAGS", "", 1);
-  CHECK(mgemm::nvrtc_append_flags() == "");
-  ::setenv("NVRTC_APPEND_FLAGS", "-lineinfo", 1);
-  CHECK(mgemm::nvrtc_append_flags() == "-lineinfo");
-  ::unsetenv("NVRTC_APPEND_FLAGS");
+TEST_CASE("nvrtc identity: what NVRTC takes from the environment") {
+  CHECK(mgemm::nvrtc_variables() == NvrtcVariables{});
+  for (const char* name : {"NVRTC_APPEND_FLAGS", "NV_NVVM_VERSION"}) {
+    const auto value = [name] {
+      const NvrtcVariables now = mgemm::nvrtc_variables();
+      return std::string_view(name) == "NV_NVVM_VERSION" ? now.nvvm_version : now.append_flags;
+    };
+    {
+      const mgemm::test::Variable empty(name, "");
+      CHECK(value() == "");
+    }
+    const mgemm::test::Variable set(name, "-lineinfo");
+    CHECK(value() == "-lineinfo");
+  }
+  CHECK(mgemm::nvrtc_variables() == NvrtcVariables{});
 }
 
 // Catches: a replaced file that looks like the old one.

@@ -1,0 +1,199 @@
+#include "module/probe.hpp"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+#include <limits>
+
+#include <fmt/core.h>
+
+#include "numeric/evaluator.hpp"
+
+namespace mgemm {
+namespace {
+
+constexpr std::int64_t guard_words = 64;
+constexpr std::int64_t word_bytes = 4;
+
+/// splitmix64 (Steele, Lea, Flood: Fast splittable pseudorandom number generators, 2014).
+class Random {
+ public:
+  explicit Random(std::string_view name) {
+    for (const char letter : name) state_ = (state_ ^ static_cast<unsigned char>(letter)) * 0x100000001b3U;
+  }
+  std::uint64_t next() {
+    std::uint64_t z = state_ += 0x9e3779b97f4a7c15U;
+    z = (z ^ (z >> 30U)) * 0xbf58476d1ce4e5b9U;
+    z = (z ^ (z >> 27U)) * 0x94d049bb133111ebU;
+    return z ^ (z >> 31U);
+  }
+  std::uint32_t word() { return static_cast<std::uint32_t>(next() >> 32U); }
+  /// Of either sign, with all bits of the significand, between 2^-4 and 4.
+  float number() {
+    const std::uint32_t bits = word();
+    const auto exponent = static_cast<std::uint32_t>(127 - 4 + next() % 6);
+    return std::bit_cast<float>((bits & 0x807fffffU) | (exponent << 23U));
+  }
+
+ private:
+  std::uint64_t state_ = 0xcbf29ce484222325U;
+};
+
+struct Edge {
+  std::int64_t rows, columns;
+};
+
+/// Row i of an exceptional probe's a, at reduction step r.
+float exceptional(float usual, std::int64_t i, std::int64_t r, std::int64_t length) {
+  constexpr float infinity = std::numeric_limits<float>::infinity();
+  switch (i % 8) {
+    case 1:
+      return r == length / 2 ? infinity : usual;
+    case 2:
+      return r == 0 ? std::numeric_limits<float>::quiet_NaN() : usual;
+    case 3:
+      return -0.0F;
+    case 4:
+      return std::ldexp(usual, -140);  // subnormal
+    case 5:
+      return std::ldexp(usual, 126);  // sums overflow
+    case 6:
+      return r == 0 ? -infinity : r == length - 1 ? infinity : usual;
+    default:
+      return usual;
+  }
+}
+
+/// Reserves room for an operand in the block and gives its first word.
+std::int64_t place(std::int64_t& end, const Layout& layout, std::int64_t shift) {
+  const std::int64_t first = (end + guard_words - 1) / guard_words * guard_words + shift;
+  end = first + span_bytes(layout) / word_bytes + guard_words;
+  return first;
+}
+
+template <typename Value>
+void fill(ProbeBlock& block, std::int64_t first, const Layout& layout, Value value) {
+  for (std::int64_t i = 0; i < layout.rows; ++i) {
+    for (std::int64_t j = 0; j < layout.columns; ++j) {
+      block.words.at(static_cast<size_t>(first + i * layout.leading + j)) = std::bit_cast<std::uint32_t>(value(i, j));
+    }
+  }
+}
+
+std::string text_of(std::uint32_t word) { return fmt::format("{:#010x} ({})", word, std::bit_cast<float>(word)); }
+
+Probe make_probe(const KernelRow& row, const Edge& edge, std::int64_t depth, int number) {
+  constexpr std::array<std::pair<float, float>, 4> scalars{
+      {{1.0F, 0.0F}, {-1.25F, 0.0F}, {1.0F, 1.0F}, {0.75F, -0.5F}}};
+  const auto& [alpha, beta] = scalars.at(static_cast<size_t>(number) % scalars.size());
+  const std::int64_t unit = row.alignment / word_bytes;
+  Problem p;
+  p.op = row.op;
+  p.in_type = row.in_type;
+  p.out_type = row.out_type;
+  p.m = row.op == Op::tn ? depth : edge.rows;
+  p.k = row.op == Op::nn ? depth : row.op == Op::tn ? edge.rows : edge.columns;
+  p.n = row.op == Op::nt ? depth : edge.columns;
+  // Exceptional values meet every pair of scalars: a negative alpha without bias is what makes a -0.
+  const bool plain = number % 3 == 1;
+  p.bias = row.op == Op::nn && plain;
+  p.alpha = alpha;
+  p.beta = beta;
+  const auto leading = [&](std::int64_t length) { return (ceil_div(length, unit) + number % 3) * unit; };
+  p.lda = leading(layout_a(p).columns);
+  p.ldb = leading(layout_b(p).columns);
+  p.ldout = layout_out(p).columns + number % 4;
+  Contract contract = contract_of(p);
+  constexpr std::int64_t slice = 64;  // the shortest a contract knows
+  contract.slices = row.slices == SliceMode::single ? Slices{1, depth} : Slices{ceil_div(depth, slice), slice};
+  contract.fold = row.slices == SliceMode::f64 ? Fold::f64 : Fold::f32;
+  return {p, contract, unit, !plain};
+}
+
+}  // namespace
+
+std::vector<Probe> probes_for(const KernelRow& row) {
+  const std::int64_t rows = row.tile_rows;
+  const std::int64_t columns = row.tile_columns;
+  const std::int64_t steps = row.tile_steps;
+  const std::int64_t all = steps * row.stages;
+  const std::array edges{Edge{rows + 1, columns - 1}, Edge{rows - 1, columns + 1}, Edge{rows, columns},
+                         Edge{1, columns + 1},        Edge{rows + 1, 1},           Edge{2 * rows - 1, columns}};
+  // With slices there are always two at least, and the last is a short one but for a whole multiple.
+  const bool sliced = row.slices != SliceMode::single;
+  const std::array depths =
+      sliced ? std::array<std::int64_t, 8>{64 + 1,      2 * 64 - 1,  2 * 64,      2 * 64 + 15,
+                                           3 * 64 + 16, 4 * 64 + 33, 5 * 64 - 16, 2 * 64 + 1}
+             : std::array<std::int64_t, 8>{1, steps - 1, steps, all, all + 16, all - 16, all + 1, 2 * all + 15};
+  std::vector<Probe> probes;
+  int number = 0;
+  for (const std::int64_t depth : depths) {
+    probes.push_back(make_probe(row, edges.at(static_cast<size_t>(number) % edges.size()), depth, number));
+    ++number;
+  }
+  return probes;
+}
+
+mgemm_operands ProbeBlock::operands(const Probe& probe, std::uint64_t base) const {
+  const auto address = [&](std::int64_t word) { return base + static_cast<std::uint64_t>(word * word_bytes); };
+  mgemm_operands result{};
+  result.struct_size = sizeof result;
+  result.a = address(a);
+  result.b = address(b);
+  result.bias = probe.problem.bias ? address(bias) : 0;
+  result.out = address(out);
+  return result;
+}
+
+ProbeBlock make_block(const Probe& probe, std::string_view name) {
+  const Problem& p = probe.problem;
+  const Layout layout = layout_a(p);
+  ProbeBlock block;
+  std::int64_t end = guard_words;
+  block.a = place(end, layout, probe.shift);
+  block.b = place(end, layout_b(p), probe.shift);
+  block.bias = place(end, layout_bias(p), 1);
+  block.out = place(end, layout_out(p), 1);
+  Random random(name);
+  block.words.resize(static_cast<size_t>(end));
+  std::ranges::generate(block.words, [&] { return random.word(); });
+
+  const std::int64_t length = reduction(p);
+  fill(block, block.a, layout, [&](std::int64_t i, std::int64_t j) {
+    const bool transposed = p.op == Op::tn;
+    const float usual = random.number();
+    return probe.exceptional ? exceptional(usual, transposed ? j : i, transposed ? i : j, length) : usual;
+  });
+  fill(block, block.b, layout_b(p), [&](std::int64_t, std::int64_t) { return random.number(); });
+  fill(block, block.bias, layout_bias(p), [&](std::int64_t, std::int64_t) { return random.number(); });
+  if (p.beta != 0) fill(block, block.out, layout_out(p), [&](std::int64_t, std::int64_t) { return random.number(); });
+  return block;
+}
+
+ProbeBlock expected_block(const Probe& probe, const ProbeBlock& before) {
+  ProbeBlock after = before;
+  EvaluatorInput input =
+      evaluator_input(probe.problem, after.operands(probe, reinterpret_cast<std::uint64_t>(after.words.data())));
+  input.slices = probe.contract.slices;
+  input.fold = probe.contract.fold;
+  evaluate(input, best_isa(), 1);
+  return after;
+}
+
+std::string first_difference(const Probe& probe, const ProbeBlock& expected, const ProbeBlock& got) {
+  const auto [at, other] = std::ranges::mismatch(expected.words, got.words);
+  if (at == expected.words.end()) return {};
+  const auto word = static_cast<std::int64_t>(at - expected.words.begin());
+  const Layout layout = layout_out(probe.problem);
+  const std::int64_t offset = word - expected.out;
+  std::string what = fmt::format("word {} of the memory round its operands was written", word);
+  if (offset >= 0 && offset / layout.leading < layout.rows && offset % layout.leading < layout.columns) {
+    what = fmt::format("element ({}, {}) is {}, {} is what {} gives", offset / layout.leading, offset % layout.leading,
+                       text_of(*other), text_of(*at), to_string(probe.contract));
+  }
+  return fmt::format("{} in {} slices of {}: {}", to_string(probe.problem), probe.contract.slices.count,
+                     probe.contract.slices.length, what);
+}
+
+}  // namespace mgemm

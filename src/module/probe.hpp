@@ -1,0 +1,47 @@
+// The small products by which a kernel shows that it computes its contract.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "catalogue/catalogue.hpp"
+
+namespace mgemm {
+
+/// To be raised when a change here would find what it did not before.
+constexpr int probe_revision = 1;
+
+struct Probe {
+  Problem problem;
+  Contract contract;       // slices are short ones, and not what the problem's own would be
+  std::int64_t shift = 0;  // elements by which addresses are off 256-byte alignment, within the kernel's class
+  bool exceptional = false;
+};
+
+/// For each kernel: sizes round the edges of its tile, reductions below one stage and round all of them with every kind
+/// of remainder, uneven last slices, bases aligned no better than the kernel asks for, alpha, beta and bias, and rows
+/// with infinities, NaNs, -0, subnormals and overflow.
+std::vector<Probe> probes_for(const KernelRow& row);
+
+/// The operands of a probe in one block, as 32-bit words: guard words round each, random words in all gaps, poison in
+/// an output that must not be read. The same in every process.
+struct ProbeBlock {
+  std::vector<std::uint32_t> words;
+  std::int64_t a = 0, b = 0, bias = 0, out = 0;  // first words
+
+  /// Addresses in a copy of the block at `base`.
+  mgemm_operands operands(const Probe& probe, std::uint64_t base) const;
+};
+
+/// `name` makes the numbers different for each kernel.
+ProbeBlock make_block(const Probe& probe, std::string_view name);
+
+/// What the block must be afterwards: nothing but the output's elements may have changed.
+ProbeBlock expected_block(const Probe& probe, const ProbeBlock& before);
+
+/// The first difference for people, "" if there is none: an element of the output with both values, or a word that must
+/// not have been written.
+std::string first_difference(const Probe& probe, const ProbeBlock& expected, const ProbeBlock& got);
+
+}  // namespace mgemm

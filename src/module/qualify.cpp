@@ -1,0 +1,60 @@
+#include "module/qualify.hpp"
+
+#include <algorithm>
+#include <vector>
+
+#include "base/cuda_abi.hpp"
+#include "base/error.hpp"
+#include "device/private_stream.hpp"
+#include "kernel/describe.hpp"
+#include "memory/scratch.hpp"
+#include "module/probe.hpp"
+
+namespace mgemm {
+namespace {
+
+struct Trial {
+  Probe probe;
+  ProbeBlock block;
+};
+
+std::int64_t bytes_of(const ProbeBlock& block) { return static_cast<std::int64_t>(block.words.size()) * 4; }
+
+std::string run(CudaDevice& device, Stream stream, std::uint64_t address, const KernelRow& row, cuda::Function function,
+                const Trial& trial) {
+  const auto& [probe, block] = trial;
+  KernelLaunch launch = describe_grid(row, probe.problem);
+  launch.function = function;
+  set_arguments(launch, probe.problem, probe.contract, block.operands(probe, address));
+  device.upload(address, block.words.data(), bytes_of(block), stream);
+  try {
+    device.enqueue(launch, stream);
+  } catch (const Error& error) {
+    const auto code = static_cast<cuda::Result>(error.driver_code());
+    if (code != cuda::Result::InvalidValue && code != cuda::Result::LaunchOutOfResources) throw;
+    return error.what();
+  }
+  ProbeBlock got = block;
+  device.download(got.words.data(), address, bytes_of(block), stream);
+  return first_difference(probe, expected_block(probe, block), got);
+}
+
+}  // namespace
+
+std::string qualify(CudaDevice& device, const KernelRow& row, cuda::Function function) {
+  std::vector<Trial> trials;
+  std::int64_t most = 0;
+  for (const Probe& probe : probes_for(row)) {
+    trials.push_back({probe, make_block(probe, row.symbol.view())});
+    most = std::max(most, bytes_of(trials.back().block));
+  }
+  const PrivateStream stream(device);
+  const Scratch scratch(device, most);
+  for (const Trial& trial : trials) {
+    std::string difference = run(device, stream.handle(), scratch.address(), row, function, trial);
+    if (!difference.empty()) return difference;
+  }
+  return {};
+}
+
+}  // namespace mgemm

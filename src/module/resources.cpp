@@ -1,0 +1,99 @@
+#include "module/resources.hpp"
+
+#include <charconv>
+
+#include <fmt/core.h>
+
+namespace mgemm {
+namespace {
+
+/// The number right before `unit` in a line such as "ptxas info : Used 32 registers, 16 bytes smem"; 0 if there is
+/// none.
+std::int32_t number_before(std::string_view line, std::string_view unit) {
+  const size_t end = line.find(unit);
+  if (end == std::string_view::npos || end == 0) return 0;
+  size_t first = end;
+  while (first > 0 && line[first - 1] >= '0' && line[first - 1] <= '9') --first;
+  std::int32_t number = 0;
+  std::from_chars(line.data() + first, line.data() + end, number);
+  return number;
+}
+
+std::string_view take_line(std::string_view& text) {
+  const size_t end = text.find('\n');
+  const std::string_view line = text.substr(0, end);
+  text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
+  return line;
+}
+
+/// The first name of ours in a line; "" if there is none.
+std::string_view symbol_in(std::string_view line) {
+  constexpr std::string_view prefix = "mgemm_";
+  constexpr std::string_view letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";
+  const size_t start = line.find(prefix);
+  if (start == std::string_view::npos) return {};
+  return line.substr(start, line.find_first_not_of(letters, start) - start);
+}
+
+/// C7510 to C7519: wgmma was serialised, or a wait was put in, which costs most of its speed.
+bool is_advisory(std::string_view line) {
+  const size_t code = line.find("C751");
+  return code != std::string_view::npos && code + 4 < line.size() && line[code + 4] >= '0' && line[code + 4] <= '9';
+}
+
+}  // namespace
+
+std::map<std::string, ResourceFacts, std::less<>> read_assembler_log(std::string_view log) {
+  std::map<std::string, ResourceFacts, std::less<>> kernels;
+  std::string current;
+  while (!log.empty()) {
+    const std::string_view line = take_line(log);
+    if (const std::string_view symbol = symbol_in(line); !symbol.empty()) current = symbol;
+    if (current.empty()) continue;
+    ResourceFacts& facts = kernels[current];
+    if (is_advisory(line)) facts.advisory = line;
+    if (line.find("bytes stack frame") != std::string_view::npos) {
+      facts.local_bytes = std::max(facts.local_bytes, number_before(line, " bytes stack frame"));
+      facts.local_bytes = std::max(facts.local_bytes, number_before(line, " bytes spill stores"));
+    }
+    if (line.find("Used ") != std::string_view::npos) {
+      facts.registers = number_before(line, " registers");
+      facts.static_shared_bytes = number_before(line, " bytes smem");
+    }
+  }
+  return kernels;
+}
+
+ResourceFacts read_attributes(const DriverTable& driver, cuda::Function function) {
+  const auto attribute = [&](cuda::FunctionAttribute which) {
+    int value = 0;
+    check(driver.cuFuncGetAttribute(&value, which, function), "cuFuncGetAttribute");
+    return value;
+  };
+  ResourceFacts facts;
+  facts.registers = attribute(cuda::FunctionAttribute::NumRegs);
+  facts.local_bytes = attribute(cuda::FunctionAttribute::LocalSizeBytes);
+  facts.static_shared_bytes = attribute(cuda::FunctionAttribute::SharedSizeBytes);
+  facts.max_threads = attribute(cuda::FunctionAttribute::MaxThreadsPerBlock);
+  return facts;
+}
+
+std::string reason_to_exclude(const KernelRow& row, const ResourceFacts& facts, const ResourceLimits& limits) {
+  if (facts.local_bytes != 0) return fmt::format("it spills {} bytes a thread to local memory", facts.local_bytes);
+  if (!facts.advisory.empty()) return fmt::format("the assembler says: {}", facts.advisory);
+  if (facts.max_threads && *facts.max_threads < row.threads()) {
+    return fmt::format("it may run {} threads, {} are needed", *facts.max_threads, row.threads());
+  }
+  const std::int32_t registers = facts.registers * row.threads() * row.min_blocks;
+  if (registers > limits.registers_per_multiprocessor) {
+    return fmt::format("{} thread blocks of it need {} registers, a multiprocessor has {}", row.min_blocks, registers,
+                       limits.registers_per_multiprocessor);
+  }
+  const std::int32_t shared = row.shared_bytes() + facts.static_shared_bytes;
+  if (shared > limits.shared_bytes_per_block) {
+    return fmt::format("it needs {} bytes of shared memory, there are {}", shared, limits.shared_bytes_per_block);
+  }
+  return {};
+}
+
+}  // namespace mgemm

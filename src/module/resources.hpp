@@ -1,0 +1,36 @@
+#pragma once
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "catalogue/catalogue.hpp"
+#include "device/cuda_device.hpp"
+
+namespace mgemm {
+
+/// What a compiled kernel needs, as the assembler's log or the driver says it.
+struct ResourceFacts {
+  std::int32_t registers = 0;                 // a thread
+  std::int32_t local_bytes = 0;               // a thread: spills and arrays that are not in registers
+  std::int32_t static_shared_bytes = 0;       // a thread block
+  std::optional<std::int32_t> max_threads{};  // a thread block; the log does not say
+  std::string advisory{};                     // the assembler's, if it gave up something the kernel relies on
+};
+
+/// Of every kernel that a log of the assembler in verbose mode tells of, by symbol.
+std::map<std::string, ResourceFacts, std::less<>> read_assembler_log(std::string_view log);
+
+/// What the driver says of a kernel that is loaded in the current context.
+ResourceFacts read_attributes(const DriverTable& driver, cuda::Function function);
+
+/// Limits of a device or of all devices of a target.
+struct ResourceLimits {
+  std::int32_t shared_bytes_per_block = 0;  // opt-in
+  std::int32_t registers_per_multiprocessor = 65536;
+};
+
+/// Why a kernel must not be used; "" if it may.
+std::string reason_to_exclude(const KernelRow& row, const ResourceFacts& facts, const ResourceLimits& limits);
+
+}  // namespace mgemm
