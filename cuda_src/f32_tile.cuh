@@ -24,7 +24,11 @@ struct F32Total<F32_FOLD_F64> {
   __device__ static __forceinline__ Value add(Value total, float partial) {
     return __dadd_rn(total, static_cast<double>(partial));
   }
-  __device__ static __forceinline__ float rounded(Value total) { return __double2float_rn(total); }
+  // Unlike those of f32, the f64 pipe's NaNs are not the contract's.
+  __device__ static __forceinline__ float rounded(Value total) {
+    const float value = __double2float_rn(total);
+    return value == value ? value : __int_as_float(0x7fffffff);
+  }
 };
 
 // The contract's epilogue. `old` is read only if beta asks for it.

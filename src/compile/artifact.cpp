@@ -38,8 +38,9 @@ Recipe recipe_of(const ModuleRequest& request, Kind kind, Store& store) {
   const std::string output_target = as_ptx ? target : machine_target(target);
   NvrtcVariables variables = nvrtc_variables();
   Identity source = source_identity(request.module);
-  Identity compiler = compiler_identity(nvrtc.version, nvrtc.content, output_target, compile_options(output_target),
-                                        as_ptx ? OutputKind::ptx : OutputKind::machine_code, variables);
+  Identity compiler =
+      compiler_identity(nvrtc.version, nvrtc.content, output_target, compile_options(output_target, nvrtc.version),
+                        as_ptx ? OutputKind::ptx : OutputKind::machine_code, variables);
   Identity artifact("mamba-gemm artifact", 1);
   artifact.add("source", source.digest()).add("compiler", compiler.digest());
   const Digest key = artifact.digest();

@@ -28,7 +28,7 @@ std::string account_of(const Conversation& talk, const std::string& problem) {
 
 AssembleRequest assemble_request(CompileRequest module, const NvrtcCandidate& nvrtc) {
   module.target = machine_target(module.target);
-  std::vector<std::string> options = compile_options(module.target);
+  std::vector<std::string> options = compile_options(module.target, nvrtc.version);
   return {std::move(module), std::move(options), nvrtc};
 }
 

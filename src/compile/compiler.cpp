@@ -177,9 +177,11 @@ std::string target_for(int major, int minor) {
   return std::string(target);
 }
 
-std::vector<std::string> compile_options(const std::string& target) {
+std::vector<std::string> compile_options(const std::string& target, const NvrtcVersion& version) {
   std::vector<std::string> options{"--fmad=false",     "--ftz=false", "--prec-div=true",
                                    "--prec-sqrt=true", "--std=c++20", "--gpu-architecture=" + target};
+  constexpr NvrtcVersion first_with_cache{12, 9};
+  if (version >= first_with_cache) options.emplace_back("--no-cache");
   // Its log then says what each kernel needs; the code is the same.
   if (target.starts_with(machine_prefix)) options.emplace_back("--ptxas-options=-v");
   return options;
@@ -191,7 +193,7 @@ std::string machine_target(std::string_view target) {
 }
 
 Compiled compile(const NvrtcTable& nvrtc, const CompileRequest& request) {
-  const std::vector<std::string> options = compile_options(request.target);
+  const std::vector<std::string> options = compile_options(request.target, nvrtc.version);
   const Job job{nvrtc, request, options};
   require_target(job);
   const Program program(nvrtc, create(job));

@@ -28,8 +28,9 @@ std::string target_for(int major, int minor);
 std::string machine_target(std::string_view target);
 
 /// The options every module is compiled with. They are part of the numeric contracts: no contraction, no flushing,
-/// IEEE division and square root.
-std::vector<std::string> compile_options(const std::string& target);
+/// IEEE division and square root. NVRTC's own cache, which it has since 12.9, is not used: it is not ours to trust, and
+/// what comes out of it has no log.
+std::vector<std::string> compile_options(const std::string& target, const NvrtcVersion& version);
 
 /// Compiles one module. Any number of threads at a time. Errors: MGEMM_UNSUPPORTED (NVRTC does not know the target),
 /// MGEMM_COMPILE, MGEMM_OUT_OF_MEMORY, with NVRTC's own code.

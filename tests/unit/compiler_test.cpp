@@ -85,9 +85,15 @@ TEST_CASE("compiler: targets by compute capability") {
 
 // Catches: an option that is lost or added; each of them decides bits.
 TEST_CASE("compiler: the options are exactly these") {
-  CHECK(mgemm::compile_options("compute_90a") ==
-        std::vector<std::string>{"--fmad=false", "--ftz=false", "--prec-div=true", "--prec-sqrt=true", "--std=c++20",
-                                 "--gpu-architecture=compute_90a"});
+  std::vector<std::string> expected{"--fmad=false",     "--ftz=false", "--prec-div=true",
+                                    "--prec-sqrt=true", "--std=c++20", "--gpu-architecture=compute_90a"};
+  CHECK(mgemm::compile_options("compute_90a", {12, 8}) == expected);
+  expected.emplace_back("--no-cache");
+  CHECK(mgemm::compile_options("compute_90a", {12, 9}) == expected);
+  CHECK(mgemm::compile_options("compute_90a", {13, 0}) == expected);
+  expected.at(5) = "--gpu-architecture=sm_90a";
+  expected.emplace_back("--ptxas-options=-v");
+  CHECK(mgemm::compile_options("sm_90a", {13, 0}) == expected);
 }
 
 // Catches: NVRTC's NUL inside the PTX, headers or options that do not arrive, a program that is never destroyed.
@@ -110,7 +116,7 @@ TEST_CASE("compiler: a compile passes everything on and gives everything back") 
   CHECK(compiles[0].name == "test.cu");
   CHECK(compiles[0].source == source);
   CHECK(compiles[0].headers == std::map<std::string, std::string>{{"shape.cuh", "constexpr int width = 7;"}});
-  CHECK(compiles[0].options == mgemm::compile_options("compute_90a"));
+  CHECK(compiles[0].options == mgemm::compile_options("compute_90a", {13, 0}));
   CHECK(fake.live_programs() == 0);
 }
 
