@@ -362,10 +362,24 @@ typedef uint64_t mgemm_launch;
  * bytes: a power of two from 4 to 256, or 0 for no more than the element size; above 16 it counts as 16. It selects
  * among kernels with the same bits. May compile (seconds, cold) and load code. The context keeps the plans it made and
  * used last, and gives one of them if it is asked for the same again. Errors: MGEMM_INVALID_ARGUMENT,
- * MGEMM_UNSUPPORTED, MGEMM_EXCLUDED, MGEMM_NO_COMPILER, MGEMM_IO (NVRTC's files cannot be read), MGEMM_COMPILE,
- * MGEMM_DRIVER, MGEMM_OUT_OF_MEMORY. Not in capture unless the plan is already kept: MGEMM_CAPTURE_MISS otherwise. */
+ * MGEMM_UNSUPPORTED, MGEMM_EXCLUDED and MGEMM_QUALIFICATION (no kernel for it may be used, or none computes its
+ * contract on this device; the text says why of each), MGEMM_NO_COMPILER, MGEMM_COMPILE, MGEMM_DRIVER,
+ * MGEMM_OUT_OF_MEMORY. Not in capture unless the plan is already kept: MGEMM_CAPTURE_MISS otherwise. */
 MGEMM_API mgemm_status mgemm_plan_create(mgemm_plan* plan, mgemm_context context, const mgemm_problem* problem,
                                          int32_t alignment) MGEMM_NOEXCEPT;
+
+/* Called with how many of how many steps are done and what the latest was (a module's name or a problem string, valid
+ * during the call), on the thread that called mgemm_warmup. Not 0 stops the warming up. It may not use the context. */
+typedef int32_t (*mgemm_progress_fn)(int64_t done, int64_t total, const char* what, void* user);
+
+/* Makes the plans of `count` problems ahead, so that no later call has to compile: their modules first, on up to
+ * `threads` host threads (0: all the process may run on), then the plans, of which the context keeps the last 1024.
+ * `alignment` as in mgemm_plan_create. `progress` may be NULL. Problems that fail do not keep the others from being
+ * made; the first failure is returned, with its problem in the text. Errors: those of mgemm_plan_create,
+ * MGEMM_CANCELLED (stopped by `progress`; what was made stays). Not in capture: MGEMM_STATE. */
+MGEMM_API mgemm_status mgemm_warmup(mgemm_context context, const mgemm_problem* problems, size_t count,
+                                    int32_t alignment, int32_t threads, mgemm_progress_fn progress,
+                                    void* user) MGEMM_NOEXCEPT;
 
 /* Ends a plan. Launches made from it keep working. */
 MGEMM_API mgemm_status mgemm_plan_destroy(mgemm_plan plan) MGEMM_NOEXCEPT;
@@ -461,6 +475,44 @@ MGEMM_API mgemm_status mgemm_gemm(mgemm_context context, const mgemm_problem* pr
 MGEMM_API mgemm_status mgemm_evaluate(int32_t profile, const mgemm_problem* problem, const mgemm_operands* operands,
                                       int64_t count, const int64_t* rows, const int64_t* columns,
                                       float* values) MGEMM_NOEXCEPT;
+
+/* ---- Kernels ------------------------------------------------------------------------------------------------------*/
+
+enum {
+  MGEMM_KERNEL_LISTED = 1, /* not compiled: only what the catalogue says is known */
+  MGEMM_KERNEL_READY = 2,  /* compiled, and nothing speaks against it; whether it computes its contract is for a device
+                              to show (mgemm_plan_create) */
+  MGEMM_KERNEL_EXCLUDED = 3, /* compiled, and not to be used on this target, `reason` says why */
+  MGEMM_KERNEL_FAILED = 4    /* could not be compiled, `reason` says why */
+};
+
+typedef struct mgemm_kernel_info {
+  size_t struct_size;
+  const char* kernel; /* its symbol; this and the other texts are valid during the call */
+  const char* module;
+  const char* target;          /* for example "sm_90a" */
+  const char* reason;          /* "" if nothing speaks against it */
+  int32_t state;               /* MGEMM_KERNEL_* */
+  int32_t threads;             /* a thread block */
+  int32_t shared_bytes;        /* dynamic, a thread block */
+  int32_t registers;           /* a thread; this and the next two are 0 unless compiled */
+  int32_t local_bytes;         /* a thread: spills */
+  int32_t static_shared_bytes; /* a thread block */
+  double seconds;              /* that compiling took; 0 if it was in the cache */
+  uint64_t reserved[4];
+} mgemm_kernel_info;
+
+/* Called for one kernel, on the thread that called mgemm_kernels. Not 0 stops it. */
+typedef int32_t (*mgemm_kernel_fn)(const mgemm_kernel_info* kernel, void* user);
+
+/* Calls `fn` for every kernel of the library on every target named: "all", or targets with commas, each as sm_90a,
+ * compute_90a or 90a. With `compile` 1 each kernel's machine code is made, or found in the cache, by up to `threads`
+ * host threads at a time (0: all the process may run on); this needs NVRTC and mamba-gemm-assemble, but neither a
+ * driver nor a device. With 0 they are only listed. `cache_dir` as in mgemm_context_options. A kernel that cannot be
+ * compiled is not an error but a state. Errors: MGEMM_INVALID_ARGUMENT, MGEMM_CANCELLED (stopped by `fn`). Any thread.
+ */
+MGEMM_API mgemm_status mgemm_kernels(const char* targets, int32_t compile, int32_t threads, const char* cache_dir,
+                                     mgemm_kernel_fn fn, void* user) MGEMM_NOEXCEPT;
 
 /* ---- Cache ----------------------------------------------------------------------------------------------------------
  * The folder that compiled code is kept in, see docs/cache.md. Every function here is for any thread; none makes the
@@ -585,10 +637,11 @@ MGEMM_API mgemm_status mgemm_cache_purge(const char* cache_dir, int64_t older_th
  *
  * version_*, source_hash, build_info, status_*, problem_*         any thread, no shared state
  * last_error, last_error_copy, last_driver_code                   of the calling thread
- * set_log, device_count, environment_json, evaluate, cache_*      any thread; internally synchronised
+ * set_log, device_count, environment_json, evaluate, cache_*,     any thread; internally synchronised
+ * kernels
  * context_options_init, context_create                            any thread
  * context_* (all others), alloc, free, upload, download,          one thread at a time for each context (MGEMM_BUSY
- * plan_*, launch_*, prepare, gemm                                 otherwise), not bound to the one that made it
+ * plan_*, launch_*, prepare, gemm, warmup                         otherwise), not bound to the one that made it
  *
  * Process-wide state: the driver and NVRTC function tables, compiled modules by CUDA context, the handle tables, the
  * log settings, which once-only warnings were given, the evaluator's thread pool, the open cache folders, the cache

@@ -20,6 +20,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -100,6 +101,29 @@ inline std::string environment_json() { return read_text(mgemm_environment_json)
 inline std::string cache_path() { return read_text(mgemm_cache_path); }
 
 /// What the cache has done in this process.
+/// Calls `visit(const mgemm_kernel_info&)` for every kernel on the targets. What it throws stops it and is thrown on.
+template <typename Visit>
+void for_each_kernel(const std::string& targets, bool compile, Visit&& visit, const char* cache_dir = nullptr,
+                     std::int32_t threads = 0) {
+  struct Call {
+    Visit& visit;
+    std::exception_ptr failure;
+  } call{visit, nullptr};
+  const auto each = [](const mgemm_kernel_info* kernel, void* user) -> std::int32_t {
+    auto& to = *static_cast<Call*>(user);
+    try {
+      to.visit(*kernel);
+      return 0;
+    } catch (...) {
+      to.failure = std::current_exception();
+      return 1;
+    }
+  };
+  const mgemm_status status = mgemm_kernels(targets.c_str(), compile ? 1 : 0, threads, cache_dir, each, &call);
+  if (call.failure) std::rethrow_exception(call.failure);
+  check(status);
+}
+
 inline mgemm_cache_counters cache_counters() {
   mgemm_cache_counters counters{};
   counters.struct_size = sizeof counters;

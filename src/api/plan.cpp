@@ -1,5 +1,4 @@
-#include <bit>
-
+#include "api/alignment.hpp"
 #include "api/boundary.hpp"
 #include "api/description.hpp"
 #include "numeric/operands.hpp"
@@ -7,19 +6,6 @@
 using namespace mgemm;
 
 namespace {
-
-/// Plans tell no more alignments apart than kernels do.
-constexpr std::int32_t widest_alignment = 16;
-constexpr std::int32_t largest_alignment = 256;
-
-std::int32_t checked_alignment(std::int32_t alignment, const Problem& problem) {
-  const auto element = static_cast<std::int32_t>(size_of(problem.in_type));
-  if (alignment == 0) return element;
-  if (alignment < element || alignment > largest_alignment || !std::has_single_bit(static_cast<unsigned>(alignment))) {
-    invalid("alignment is {}; it must be 0 or a power of two from {} to {}", alignment, element, largest_alignment);
-  }
-  return std::min(alignment, widest_alignment);
-}
 
 /// Makes the launch one of this problem on these operands.
 void plan_and_bind(Context& context, Launch& launch, const mgemm_problem* problem, const mgemm_operands* operands) {
@@ -43,7 +29,7 @@ mgemm_status mgemm_plan_create(mgemm_plan* plan, mgemm_context context, const mg
   return context_call(context, [&](Context& c) {
     require_not_null(plan, "plan");
     const Problem checked = check_problem(read_struct(problem, "problem"));
-    const std::int32_t promised = checked_alignment(alignment, checked);
+    const std::int32_t promised = checked_alignment(alignment, checked.in_type);
     auto object = std::make_unique<PlanObject>();
     object->context = context;
     object->plan = plan_for(c, checked, promised);

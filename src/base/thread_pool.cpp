@@ -18,6 +18,7 @@
 #include <system_error>
 #include <thread>
 
+#include "base/error.hpp"
 #include "base/fork.hpp"
 #include "base/log.hpp"
 
@@ -157,6 +158,10 @@ ThreadPool& pool() {
 }
 
 }  // namespace
+
+void require_thread_count(const char* name, std::int32_t threads) {
+  if (threads < 0 || threads > most_threads) invalid("{} is {}; it must be in 0 .. {}", name, threads, most_threads);
+}
 
 int default_threads() {
   static std::atomic<int> known{0};

@@ -8,6 +8,9 @@ namespace mgemm {
 /// process.
 int default_threads();
 
+/// Throws MGEMM_INVALID_ARGUMENT unless it is a number of threads to ask for, 0 to 1024; `name` is what it is called.
+void require_thread_count(const char* name, std::int32_t threads);
+
 /// What runs in parallel: the number of the task, and a number below the count of threads that no other thread has at
 /// the same time (for scratch memory).
 using Task = std::function<void(std::int64_t task, int slot)>;

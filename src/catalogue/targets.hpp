@@ -1,5 +1,6 @@
 #pragma once
 #include <array>
+#include <cstdint>
 #include <string_view>
 
 namespace mgemm {
@@ -8,17 +9,24 @@ namespace mgemm {
 struct CompileTarget {
   int major;
   int minor;
-  std::string_view exact;  // for this capability only; has its specific instructions
-  std::string_view plain;  // for this capability and later ones of its major version
+  std::string_view exact;     // for this capability only; has its specific instructions
+  std::string_view plain;     // for this capability and later ones of its major version
+  std::int32_t shared_bytes;  // a thread block may have; CUDA C++ Programming Guide, technical specifications
 };
+
+constexpr std::int32_t kibibytes(std::int32_t count) { return count * 1024; }
 
 /// By rising capability.
 constexpr std::array compile_targets{
-    CompileTarget{8, 0, "compute_80", "compute_80"},     CompileTarget{8, 6, "compute_86", "compute_86"},
-    CompileTarget{8, 9, "compute_89", "compute_89"},     CompileTarget{9, 0, "compute_90a", "compute_90"},
-    CompileTarget{10, 0, "compute_100a", "compute_100"}, CompileTarget{10, 3, "compute_103a", "compute_103"},
-    CompileTarget{11, 0, "compute_110a", "compute_110"}, CompileTarget{12, 0, "compute_120a", "compute_120"},
-    CompileTarget{12, 1, "compute_121a", "compute_121"},
+    CompileTarget{8, 0, "compute_80", "compute_80", kibibytes(163)},
+    CompileTarget{8, 6, "compute_86", "compute_86", kibibytes(99)},
+    CompileTarget{8, 9, "compute_89", "compute_89", kibibytes(99)},
+    CompileTarget{9, 0, "compute_90a", "compute_90", kibibytes(227)},
+    CompileTarget{10, 0, "compute_100a", "compute_100", kibibytes(227)},
+    CompileTarget{10, 3, "compute_103a", "compute_103", kibibytes(227)},
+    CompileTarget{11, 0, "compute_110a", "compute_110", kibibytes(227)},
+    CompileTarget{12, 0, "compute_120a", "compute_120", kibibytes(99)},
+    CompileTarget{12, 1, "compute_121a", "compute_121", kibibytes(99)},
 };
 
 /// The row's exact target, or for a capability without a row the nearest lower plain one of the same major version;

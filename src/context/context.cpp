@@ -2,6 +2,7 @@
 
 #include "base/error.hpp"
 #include "base/log.hpp"
+#include "base/thread_pool.hpp"
 #include "cache/location.hpp"
 
 namespace mgemm {
@@ -52,10 +53,7 @@ ContextTable& contexts() {
 }
 
 std::unique_ptr<Context> make_context(const mgemm_context_options& options) {
-  constexpr int most_threads = 1024;
-  if (options.threads < 0 || options.threads > most_threads) {
-    invalid("options.threads is {}; it must be in 0 .. {}", options.threads, most_threads);
-  }
+  require_thread_count("options.threads", options.threads);
   check_stream_options(options);
   auto context = std::make_unique<Context>();
   context->cache_directory = cache_location_for(options.cache_dir, "options.cache_dir").path;
