@@ -23,6 +23,8 @@ class Descriptor {
   Descriptor& operator=(const Descriptor&) = delete;
 
   int get() const noexcept { return number_; }
+  /// Gives the number away; somebody else closes it.
+  int release() noexcept { return std::exchange(number_, -1); }
   explicit operator bool() const noexcept { return number_ >= 0; }
   void reset() noexcept {
     if (number_ >= 0) ::close(number_);

@@ -5,71 +5,41 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
-#include <sstream>
 #include <string_view>
 #include <vector>
 
 #include <fmt/core.h>
 
+#include "cache/trust.hpp"
+
 namespace mgemm {
 namespace {
 
 constexpr mode_t permission_bits = 07777;
-
-DirectoryResult refuse(std::string component, std::string rule, std::string remedy, bool is_absent = false) {
-  return {std::nullopt, {std::move(component), std::move(rule), std::move(remedy), is_absent}};
-}
+constexpr mode_t accessible = 0777;
 
 constexpr std::string_view elsewhere = "name another folder with MAMBA_GEMM_CACHE";
 
-std::string text_of_file(const std::string& path) {
-  std::string text;
-  const os::Opened file = os::open_at(AT_FDCWD, path, O_RDONLY);
-  constexpr size_t enough = 4096;
-  if (!file.file || os::read_all(file.file.get(), enough, text) != 0) text.clear();
-  return text;
+DirectoryResult refuse(std::string component, std::string rule, std::string remedy) {
+  return {std::nullopt, {std::move(component), std::move(rule), std::move(remedy)}};
 }
 
-/// The user that stands for everyone who has no number here, if we are in a user namespace.
-std::optional<uid_t> overflow_user() {
-  std::istringstream map(text_of_file("/proc/self/uid_map"));
-  std::uint64_t inside = 0;
-  std::uint64_t outside = 0;
-  std::uint64_t length = 0;
-  constexpr std::uint64_t all_users = 0xffffffffU;
-  // An unmapped namespace has an empty map, which only the failure to read it resembles.
-  if (!(map >> inside >> outside >> length) || (inside == 0 && outside == 0 && length == all_users)) return {};
-  const std::string text = text_of_file("/proc/sys/kernel/overflowuid");
-  uid_t user = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), user);
-  if (error != std::errc()) return {};
-  return user;
+DirectoryResult absent(std::string component) {
+  return {std::nullopt, {std::move(component), "is not there", "", true}};
+}
+
+/// `what` could not be done, for example "be opened".
+Refusal failure(std::string component, std::string_view what, int error) {
+  return {std::move(component), fmt::format("cannot {}: {}", what, os::message(error)), std::string(elsewhere), false,
+          error};
 }
 
 /// What is wrong with a directory above the cache; an empty rule if nothing.
-Refusal refusal_of_ancestor(const std::string& path, const struct stat& status) {
-  const auto refusal = [&path](std::string rule, std::string remedy) {
-    return Refusal{path, std::move(rule), std::move(remedy)};
-  };
-  const uid_t us = geteuid();
-  const bool is_ours = status.st_uid == us;
-  if (!is_ours && status.st_uid != 0 && status.st_uid != overflow_user()) {
-    return refusal(
-        fmt::format("belongs to user {}; above the cache only root and user {} may own a folder", status.st_uid, us),
-        std::string(elsewhere));
-  }
-  if ((status.st_mode & S_ISVTX) != 0) return {};  // only the owners of what is in it can take that away
-  if ((status.st_mode & S_IWOTH) != 0) {
-    return refusal(fmt::format("can be written by everyone (mode {:04o})", status.st_mode & permission_bits),
-                   fmt::format("run chmod o-w '{}', or {}", path, elsewhere));
-  }
-  if ((status.st_mode & S_IWGRP) != 0 && !(is_ours && status.st_gid == getegid())) {
-    return refusal(
-        fmt::format("can be written by group {} (mode {:04o})", status.st_gid, status.st_mode & permission_bits),
-        fmt::format("run chmod g-w '{}', or {}", path, elsewhere));
-  }
-  return {};
+Refusal refusal_of_ancestor(int folder, const std::string& path, const struct stat& status) {
+  Distrust distrust = distrust_of(folder, status, path);
+  if (distrust.rule.empty()) return {};
+  std::string remedy = distrust.remedy.empty() ? "" : distrust.remedy + ", or ";
+  return {path, std::move(distrust.rule), remedy.append(elsewhere), false, distrust.error};
 }
 
 /// The same of the cache's own directory.
@@ -85,8 +55,11 @@ Refusal refusal_of_leaf(const std::string& path, const struct stat& status) {
     return refusal(fmt::format("belongs to user {}, not to user {}", status.st_uid, geteuid()), std::string(elsewhere));
   }
   if ((status.st_mode & permission_bits & ~static_cast<mode_t>(S_ISGID)) != S_IRWXU) {
+    // The bits beyond 0777 of a folder stay as they are unless chmod is told about them.
+    const bool is_special = (status.st_mode & permission_bits & ~accessible) != 0;
     return refusal(fmt::format("has mode {:04o}, not 0700", status.st_mode & permission_bits),
-                   fmt::format("run chmod 700 '{}' if nobody else has written to it, or {}", path, elsewhere));
+                   fmt::format("run chmod {} '{}' if nobody else has written to it, or {}",
+                               is_special ? "00700" : "700", path, elsewhere));
   }
   return {};
 }
@@ -125,7 +98,7 @@ Resolved resolve(const std::vector<std::string>& parent) {
     std::string real;
     const int error = os::real_path(prefix, real);
     if (error == ENOENT && existing > 0) continue;
-    if (error != 0) return {{}, {prefix, "cannot be reached: " + os::message(error), std::string(elsewhere)}};
+    if (error != 0) return {{}, failure(prefix, "be reached", error)};
     Resolved resolved;
     for (std::string& name : components_of(real)) resolved.steps.push_back({std::move(name), false});
     for (size_t i = existing; i < parent.size(); ++i) {
@@ -145,30 +118,30 @@ DirectoryResult open_leaf(int parent, const std::string& name, const std::string
       // An existing one may be on a file system that cannot be written; then it is opened below.
       struct stat status {};
       if (os::status_at(parent, name, status) != 0) {
-        return refuse(path, "cannot be made: " + os::message(error), std::string(elsewhere));
+        return {std::nullopt, failure(path, "be made", error)};
       }
     }
     is_new = error == 0;
   }
+  // The umask may have taken bits away, without which it could not be opened, and a setgid parent given one.
+  if (is_new) {
+    const int error = os::change_mode_at(parent, name, S_IRWXU);
+    if (error != 0) return {std::nullopt, failure(path, "be made 0700", error)};
+  }
   os::Opened leaf = os::open_at(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
   struct stat status {};
   if (!leaf.file) {
-    if (leaf.error == ENOENT) return refuse(path, "is not there", "", true);
+    if (leaf.error == ENOENT) return absent(path);
     Refusal refusal;
     if (os::status_at(parent, name, status) == 0) refusal = refusal_of_leaf(path, status);
     if (!refusal.rule.empty()) return {std::nullopt, std::move(refusal)};
-    return refuse(path, "cannot be opened: " + os::message(leaf.error), std::string(elsewhere));
-  }
-  // The umask may have taken bits away, and a setgid parent given one.
-  if (is_new) {
-    const int error = os::change_mode(leaf.file.get(), S_IRWXU);
-    if (error != 0) return refuse(path, "cannot be made 0700: " + os::message(error), std::string(elsewhere));
+    return {std::nullopt, failure(path, "be opened", leaf.error)};
   }
   const int error = os::status_of(leaf.file.get(), status);
-  if (error != 0) return refuse(path, "cannot be checked: " + os::message(error), std::string(elsewhere));
+  if (error != 0) return {std::nullopt, failure(path, "be checked", error)};
   Refusal refusal = refusal_of_leaf(path, status);
   if (!refusal.rule.empty()) return {std::nullopt, std::move(refusal)};
-  return {PrivateDirectory(std::move(leaf.file), path), {}};
+  return {PrivateDirectory(std::move(leaf.file), path, status), {}};
 }
 
 }  // namespace
@@ -198,18 +171,20 @@ DirectoryResult open_private_directory(const std::string& path, Creation creatio
     if (error == ELOOP || error == ENOTDIR) {
       return refuse(here, "is a link or a file where a folder should be", std::string(elsewhere));
     }
-    if (error != 0) return refuse(here, "cannot be entered: " + os::message(error), std::string(elsewhere));
-    Refusal refusal = refusal_of_ancestor(here, status);
+    if (error != 0) return {std::nullopt, failure(here, "be entered", error)};
+    Refusal refusal = refusal_of_ancestor(folder.file.get(), here, status);
     if (!refusal.rule.empty()) return {std::nullopt, std::move(refusal)};
     if (step == resolved.steps.end()) break;
 
     here = joined(here, step->name);
     if (step->may_make) {
-      if (creation == Creation::never) return refuse(here, "is not there", "", true);
+      if (creation == Creation::never) return absent(here);
       error = os::make_directory_at(folder.file.get(), step->name, S_IRWXU);
       if (error != 0 && error != EEXIST) {
-        return refuse(here, "cannot be made: " + os::message(error), std::string(elsewhere));
+        return {std::nullopt, failure(here, "be made", error)};
       }
+      // The umask may have taken bits away. Nobody else can have put a link in its place: this parent has been checked.
+      if (error == 0) os::change_mode_at(folder.file.get(), step->name, S_IRWXU);
     }
     folder = os::open_at(folder.file.get(), step->name, passing);
     ++step;
@@ -217,10 +192,24 @@ DirectoryResult open_private_directory(const std::string& path, Creation creatio
   return open_leaf(folder.file.get(), leaf, joined(here, leaf), creation);
 }
 
+PrivateDirectory::PrivateDirectory(Descriptor descriptor, std::string path, const struct stat& status)
+    : descriptor_(std::move(descriptor)), path_(std::move(path)), device_(status.st_dev), number_(status.st_ino) {}
+
+PrivateDirectory::~PrivateDirectory() {
+  // A host that closes all descriptors may have got this number again for something of its own. A failure says nothing:
+  // on a network file system it is what a deleted folder gives.
+  struct stat status {};
+  if (descriptor_ && ::fstat(descriptor_.get(), &status) == 0 && !is(status)) descriptor_.release();
+}
+
+bool PrivateDirectory::is(const struct stat& status) const noexcept {
+  return S_ISDIR(status.st_mode) && status.st_dev == device_ && status.st_ino == number_;
+}
+
 bool is_still_private(const PrivateDirectory& directory) noexcept {
   struct stat status {};
   if (os::status_of(directory.descriptor(), status) != 0) return false;
-  return status.st_nlink > 0 && status.st_uid == geteuid() &&
+  return directory.is(status) && status.st_nlink > 0 && status.st_uid == geteuid() &&
          (status.st_mode & permission_bits & ~static_cast<mode_t>(S_ISGID)) == S_IRWXU;
 }
 

@@ -12,6 +12,7 @@ struct Refusal {
   std::string rule;        // what is wrong with it
   std::string remedy;      // what to do, "" if nothing is known to help
   bool is_absent = false;  // it is only not there, and was not to be made
+  int error = 0;           // of the system, if no rule but a call that failed is the reason
 };
 
 /// "COMPONENT RULE; REMEDY".
@@ -23,15 +24,23 @@ enum class Creation { allowed, never };
 /// everybody else. All access goes through the descriptor, so a path that changes later changes nothing.
 class PrivateDirectory {
  public:
-  PrivateDirectory(Descriptor descriptor, std::string path)
-      : descriptor_(std::move(descriptor)), path_(std::move(path)) {}
+  PrivateDirectory(Descriptor descriptor, std::string path, const struct stat& status);
+  ~PrivateDirectory();
+  PrivateDirectory(PrivateDirectory&&) = default;
+  PrivateDirectory(const PrivateDirectory&) = delete;
+  PrivateDirectory& operator=(const PrivateDirectory&) = delete;
+  PrivateDirectory& operator=(PrivateDirectory&&) = delete;
 
   int descriptor() const noexcept { return descriptor_.get(); }
   const std::string& path() const noexcept { return path_; }
+  /// Whether that is the status of this very folder.
+  bool is(const struct stat& status) const noexcept;
 
  private:
   Descriptor descriptor_;
   std::string path_;
+  dev_t device_;
+  ino_t number_;
 };
 
 struct DirectoryResult {
@@ -40,13 +49,11 @@ struct DirectoryResult {
 };
 
 /// Opens an absolute path by these rules. Links above the last component are resolved once; then the real path is
-/// walked from the root without following any. Directories above the last belong to root or to us (inside a user
-/// namespace also to the overflow user, who stands for root outside), cannot be written by everyone unless sticky, and
-/// by a group only if they are ours with our own group. The last is ours, 0700 (setgid aside), and no link. Missing
-/// ones are made 0700.
+/// walked from the root without following any. Directories above the last are in nobody else's hands (cache/trust.hpp).
+/// The last is ours, 0700 (setgid aside), and no link. Missing ones are made 0700.
 DirectoryResult open_private_directory(const std::string& path, Creation creation);
 
-/// Whether it still exists and still is ours and 0700.
+/// Whether its descriptor still means this folder, and that still exists and still is ours and 0700.
 bool is_still_private(const PrivateDirectory& directory) noexcept;
 
 }  // namespace mgemm

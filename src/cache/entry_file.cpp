@@ -98,6 +98,7 @@ EntryFile read_entry_file(int directory, const EntryName& name) {
 }
 
 int publish(int directory, const std::string& name, std::string_view bytes) {
+  if (bytes.size() > os::most_file_bytes()) return EFBIG;
   const Temporary temporary = make_temporary(directory);
   if (temporary.error != 0) return temporary.error;
   int error = write_whole(temporary.file.get(), bytes);
@@ -117,10 +118,13 @@ int publish(int directory, const std::string& name, std::string_view bytes) {
 }
 
 bool reap_temporary(int directory, const std::string& name) {
-  // Where locks do not work, and for whatever else has such a name, age decides.
+  // Where locks do not work age decides.
   constexpr std::int64_t longest_write_seconds = 86400;
   struct stat status {};
-  if (os::status_at(directory, name, status) != 0) return false;
+  if (os::status_at(directory, name, status) != 0 || !S_ISREG(status.st_mode) || status.st_uid != geteuid() ||
+      (status.st_mode & permission_bits) != entry_mode) {
+    return false;
+  }
   const bool is_old = status.st_mtim.tv_sec < std::time(nullptr) - longest_write_seconds;
   if (!is_old) {
     const os::Opened file = os::open_at(directory, name, O_RDWR | O_NOFOLLOW | O_NONBLOCK);

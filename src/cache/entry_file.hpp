@@ -26,7 +26,8 @@ EntryFile read_entry_file(int directory, const EntryName& name);
 /// Writes a temporary and renames it to `name`, over whatever is there. An errno, 0 if `name` now has these bytes.
 int publish(int directory, const std::string& name, std::string_view bytes);
 
-/// Removes a temporary if its writer is dead. Whether it did.
+/// Removes a temporary, by its name one of ours, if it is a private file of ours and its writer is dead. Whether it
+/// did.
 bool reap_temporary(int directory, const std::string& name);
 
 }  // namespace mgemm

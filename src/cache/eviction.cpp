@@ -31,7 +31,7 @@ bool is_touch_due(std::int64_t used_at, std::int64_t now) {
   return used_at < now - recency_seconds || used_at > now + recency_seconds;
 }
 
-int evict(const PrivateDirectory& directory, std::uint64_t cap) {
+int evict(const PrivateDirectory& directory, std::uint64_t cap, std::string_view spared) {
   std::vector<std::string> names;
   const int error = os::names_in(directory.descriptor(), names);
   if (error != 0) return error;
@@ -56,6 +56,7 @@ int evict(const PrivateDirectory& directory, std::uint64_t cap) {
   std::ranges::sort(entries, is_older);
   for (const Candidate& entry : entries) {
     if (total <= cap) break;
+    if (entry.name == spared) continue;
     const int removal = os::unlink_at(directory.descriptor(), entry.name);
     if (removal == 0) count(live_cache_counters().evictions);
     if (removal == 0 || removal == ENOENT) total -= entry.bytes;

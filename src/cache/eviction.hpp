@@ -1,5 +1,6 @@
 #pragma once
 #include <cstdint>
+#include <string_view>
 
 #include "cache/directory.hpp"
 
@@ -13,8 +14,9 @@ constexpr std::int64_t recency_seconds = 3600;
 bool is_touch_due(std::int64_t used_at, std::int64_t now);
 
 /// Removes entries, least recently used first, until the others have at most `cap` bytes together, and temporaries of
-/// dead writers. A reader that has a removed entry open still reads it; one that comes later misses. An errno if the
-/// directory could not be listed.
-int evict(const PrivateDirectory& directory, std::uint64_t cap);
+/// dead writers. `spared` is the name of an entry that stays whatever its time says, because it was made just now. A
+/// reader that has a removed entry open still reads it; one that comes later misses. An errno if the directory could
+/// not be listed.
+int evict(const PrivateDirectory& directory, std::uint64_t cap, std::string_view spared = {});
 
 }  // namespace mgemm

@@ -79,7 +79,7 @@ Made made(const Digest& key, Kind kind, const std::function<Made()>& make) {
 Entry make_alone(Store& store, const Digest& key, Kind kind, const std::function<Made()>& make,
                  std::chrono::milliseconds bound) {
   std::optional<KeyLock> lock;
-  if (const PrivateDirectory* const directory = store.open()) {
+  if (const auto directory = store.open()) {
     const auto is_there = [&] { return store.find(key, kind).entry.has_value(); };
     lock.emplace(*directory, key, kind, bound, is_there);
     // Another may have made it since this thread looked.

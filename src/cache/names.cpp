@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <charconv>
 #include <chrono>
 
 #include <fmt/core.h>
@@ -10,7 +11,20 @@
 namespace mgemm {
 namespace {
 
-constexpr std::string_view temporary_prefix = "tmp-";
+constexpr std::string_view temporary_prefix = "mamba-gemm-tmp-";
+
+std::string temporary_name(std::uint64_t process, std::uint64_t number, std::uint64_t time) {
+  return fmt::format("{}{}-{}-{:x}", temporary_prefix, process, number, time);
+}
+
+/// Takes a number and what ends it from the front of a text; 0 if there is none, which makes another name.
+std::uint64_t take_number(std::string_view& text, int base) {
+  std::uint64_t number = 0;
+  const char* const end = std::from_chars(text.data(), text.data() + text.size(), number, base).ptr;
+  text.remove_prefix(static_cast<size_t>(end - text.data()));
+  if (text.starts_with('-')) text.remove_prefix(1);
+  return number;
+}
 
 std::optional<unsigned> hex_value(char c) {
   constexpr std::string_view digits = "0123456789abcdef";
@@ -48,9 +62,19 @@ std::string fresh_temporary_name() {
   // Process ids repeat between containers and after a while, so the time is in it too; O_EXCL decides in the end.
   static std::atomic<std::uint64_t> number{0};
   const auto now = std::chrono::system_clock::now().time_since_epoch().count();
-  return fmt::format("{}{}-{}-{:x}", temporary_prefix, getpid(), number.fetch_add(1, std::memory_order_relaxed), now);
+  return temporary_name(static_cast<std::uint64_t>(getpid()), number.fetch_add(1, std::memory_order_relaxed),
+                        static_cast<std::uint64_t>(now));
 }
 
-bool is_temporary_name(std::string_view name) { return name.starts_with(temporary_prefix); }
+bool is_temporary_name(std::string_view name) {
+  if (!name.starts_with(temporary_prefix)) return false;
+  std::string_view rest = name.substr(temporary_prefix.size());
+  constexpr int decimal = 10;
+  constexpr int hexadecimal = 16;
+  const std::uint64_t process = take_number(rest, decimal);
+  const std::uint64_t number = take_number(rest, decimal);
+  // Made again, because a name that is only like ours may be somebody's file.
+  return name == temporary_name(process, number, take_number(rest, hexadecimal));
+}
 
 }  // namespace mgemm

@@ -22,8 +22,10 @@ std::optional<EntryName> parse_entry_name(std::string_view name);
 /// 64 lower-case hexadecimal digits.
 std::optional<Digest> digest_from_hex(std::string_view text);
 
-/// A name that no other writer uses, of this process or another.
+/// A name that no other writer uses, of this process or another: "mamba-gemm-tmp-PROCESS-NUMBER-TIME", the last in
+/// hexadecimal.
 std::string fresh_temporary_name();
+/// Whether it is exactly of that form.
 bool is_temporary_name(std::string_view name);
 
 }  // namespace mgemm

@@ -2,6 +2,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -12,6 +13,7 @@
 #include <cstddef>
 #include <cstdlib>
 #include <cstring>
+#include <limits>
 #include <system_error>
 
 namespace mgemm::os {
@@ -45,6 +47,11 @@ constexpr Calls real{
     .fstatat = [](int directory, const char* name,
                   struct stat* status) { return or_error(::fstatat(directory, name, status, AT_SYMLINK_NOFOLLOW)); },
     .fchmod = [](int file, mode_t mode) { return or_error(::fchmod(file, mode)); },
+    .fchmodat = [](int directory, const char* name,
+                   mode_t mode) { return or_error(::fchmodat(directory, name, mode, 0)); },
+    .getxattr = [](const char* path, const char* name) { return or_error(::getxattr(path, name, nullptr, 0)); },
+    .getrlimit = [](int resource,
+                    struct rlimit* limit) { return or_error(::getrlimit(__rlimit_resource_t(resource), limit)); },
     .read = [](int file, void* bytes, size_t count) { return or_error(::read(file, bytes, count)); },
     .write = [](int file, const void* bytes, size_t count) { return or_error(::write(file, bytes, count)); },
     .fsync = [](int file) { return or_error(::fsync(file)); },
@@ -110,6 +117,23 @@ int status_at(int directory, const std::string& name, struct stat& status) {
 
 int change_mode(int file, mode_t mode) {
   return error_of([&] { return calls().fchmod(file, mode); });
+}
+
+int change_mode_at(int directory, const std::string& name, mode_t mode) {
+  return error_of([&] { return calls().fchmodat(directory, name.c_str(), mode); });
+}
+
+int find_access_list(int file) {
+  const std::string path = "/proc/self/fd/" + std::to_string(file);  // because of O_PATH
+  const ssize_t result = repeated([&] { return calls().getxattr(path.c_str(), "system.posix_acl_access"); });
+  return result < 0 ? static_cast<int>(-result) : 0;
+}
+
+std::uint64_t most_file_bytes() {
+  struct rlimit limit {};
+  const int error = error_of([&] { return calls().getrlimit(RLIMIT_FSIZE, &limit); });
+  if (error != 0 || limit.rlim_cur == RLIM_INFINITY) return std::numeric_limits<std::uint64_t>::max();
+  return limit.rlim_cur;
 }
 
 int read_all(int file, size_t most, std::string& bytes) {

@@ -1,9 +1,11 @@
 // Every call of the operating system that the cache makes.
 #pragma once
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/types.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -21,6 +23,9 @@ struct Calls {
   int (*fstat)(int file, struct stat* status);
   int (*fstatat)(int directory, const char* name, struct stat* status);  // of a link itself
   int (*fchmod)(int file, mode_t mode);
+  int (*fchmodat)(int directory, const char* name, mode_t mode);
+  ssize_t (*getxattr)(const char* path, const char* name);  // how many bytes it has
+  int (*getrlimit)(int resource, struct rlimit* limit);
   ssize_t (*read)(int file, void* bytes, size_t count);
   ssize_t (*write)(int file, const void* bytes, size_t count);
   int (*fsync)(int file);
@@ -52,6 +57,13 @@ int status_of(int file, struct stat& status);
 /// Of the link itself, where the name is one.
 int status_at(int directory, const std::string& name, struct stat& status);
 int change_mode(int file, mode_t mode);
+/// Follows a link in place of `name`.
+int change_mode_at(int directory, const std::string& name, mode_t mode);
+/// Whether an access control list says more than the mode: 0 if there is one, else ENODATA, ENOTSUP or what failed.
+/// `file` may be an O_PATH descriptor.
+int find_access_list(int file);
+/// How large a file may become. A longer write is no error that can be dealt with: its signal ends the process.
+std::uint64_t most_file_bytes();
 /// Reads to the end of the file, but never more than `most` bytes.
 int read_all(int file, size_t most, std::string& bytes);
 int write_all(int file, std::string_view bytes);

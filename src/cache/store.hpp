@@ -1,9 +1,12 @@
 #pragma once
 #include <atomic>
+#include <chrono>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 
+#include "base/fork_safe_lock.hpp"
 #include "cache/directory.hpp"
 #include "cache/entry.hpp"
 #include "cache/entry_file.hpp"
@@ -13,10 +16,13 @@ namespace mgemm {
 struct StoreOptions {
   std::optional<std::uint64_t> cap{};  // bytes; by default what MAMBA_GEMM_CACHE_MAX says
   Creation creation = Creation::allowed;
+  std::chrono::milliseconds refusal_memory = std::chrono::seconds(5);
 };
 
 /// Entries in one private directory, a file each. Any number of threads and processes at once. What goes wrong is
-/// counted and never thrown: without a usable directory nothing is found and nothing kept, with one warning.
+/// counted and never thrown: without a usable directory nothing is found and nothing kept, with one warning for each
+/// reason. A directory that breaks a rule is looked at again after `refusal_memory`, when somebody may have mended it;
+/// one that could not be opened for want of something, at every use.
 class Store {
  public:
   /// `directory`: an absolute path, or "" for a store that is off. It is opened, and made if need be, on first use.
@@ -30,9 +36,9 @@ class Store {
   const std::string& directory() const noexcept { return path_; }
   std::uint64_t cap() const noexcept { return cap_; }
 
-  /// The directory, opened; nullptr if the store is off or the directory is refused. Valid as long as the store is. One
-  /// that was deleted meanwhile is made again.
-  const PrivateDirectory* open() noexcept;
+  /// The directory, opened; nullptr if the store is off or the directory is refused. One that was deleted meanwhile is
+  /// made again, and the old one closed when the last who uses it is done.
+  std::shared_ptr<const PrivateDirectory> open() noexcept;
   /// Why open() gives nothing, "" if it gives something.
   std::string refusal();
 
@@ -49,15 +55,21 @@ class Store {
 
  private:
   struct Attempt;
+  using SharedAttempt = std::shared_ptr<const Attempt>;
 
-  const Attempt& attempt();
-  void note_failure(int error) noexcept;
+  SharedAttempt newest() const;
+  SharedAttempt attempt();
+  int publish_and_evict(const std::string& name, const std::string& bytes);
+  void note_failure(int error, const std::string& reason) noexcept;
 
   std::string path_;
   std::uint64_t cap_;
   Creation creation_;
-  // A list of what opening gave, newest first. Older ones are kept: another thread may be using their descriptors.
-  std::atomic<Attempt*> newest_{nullptr};
+  std::chrono::milliseconds refusal_memory_;
+  // What opening gave last. Behind one more pointer, because a fork may come in the middle of a change: the child then
+  // has the old or the new one, and never half of both.
+  mutable ForkSafeLock lock_;
+  std::unique_ptr<const SharedAttempt> newest_;
   std::atomic<bool> has_failed_{false};
 };
 

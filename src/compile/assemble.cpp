@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <string_view>
 #include <utility>
 
 #include "compile/child_process.hpp"
@@ -24,6 +25,17 @@ std::string account_of(const Conversation& talk, const std::string& problem) {
   return text;
 }
 
+/// What is wrong with a response of success; "" if nothing.
+std::string objection_to(const AssembleResponse& response, const NvrtcVersion& wanted) {
+  constexpr std::string_view elf_magic = "\177ELF";
+  if (response.version != wanted) {
+    return fmt::format("is from NVRTC {}, not {}", to_string(response.version), to_string(wanted));
+  }
+  if (response.code.empty()) return "is an empty image";
+  if (!response.code.starts_with(elf_magic)) return "does not begin like an ELF image";
+  return {};
+}
+
 }  // namespace
 
 AssembleRequest assemble_request(CompileRequest module, const NvrtcCandidate& nvrtc) {
@@ -43,8 +55,15 @@ AssembledModule assemble(const std::string& helper, const AssembleRequest& reque
     fail(MGEMM_COMPILE, "module {}: no machine code for {} from NVRTC {} ({}): {} {}", module.name, module.target,
          to_string(request.nvrtc.version), request.nvrtc.path, helper, account_of(talk, problem));
   }
-  if (response->status != MGEMM_OK) throw Error(response->status, response->log);
-  if (response->code.empty()) fail(MGEMM_COMPILE, "module {}: {} gave an empty image", module.name, helper);
+  if (response->status != MGEMM_OK) {
+    if (!response->log.empty()) throw Error(response->status, response->log);
+    fail(response->status, "module {}: no machine code for {} from NVRTC {} ({}): {} failed without saying why",
+         module.name, module.target, to_string(request.nvrtc.version), request.nvrtc.path, helper);
+  }
+  // The helper is another program than the one this library was built with, if somebody has mixed two installations.
+  if (const std::string wrong = objection_to(*response, request.nvrtc.version); !wrong.empty()) {
+    fail(MGEMM_COMPILE, "module {}: the machine code that {} gave {}", module.name, helper, wrong);
+  }
   AssembledModule result;
   result.sha256 = sha256(response->code);
   result.code = std::move(response->code);

@@ -26,7 +26,8 @@ struct AssembledModule {
 AssembleRequest assemble_request(CompileRequest module, const NvrtcCandidate& nvrtc);
 
 /// Has NVRTC assemble a module in a process of its own (`helper`, see find_helper), because NVRTC's assembler is known
-/// to end the process it runs in. Only a complete response whose SHA-256 agrees counts. Errors: MGEMM_COMPILE with what
+/// to end the process it runs in. Only a complete response whose SHA-256 agrees counts, with an ELF image that the
+/// requested version made. Errors: MGEMM_COMPILE with what
 /// happened (a signal's name, the time limit, what is wrong with the response, the compiler's message),
 /// MGEMM_UNSUPPORTED, MGEMM_OUT_OF_MEMORY. Any number of threads at a time.
 AssembledModule assemble(const std::string& helper, const AssembleRequest& request, const AssembleLimits& limits = {});

@@ -1,16 +1,18 @@
 #include "compile/helper_path.hpp"
 
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
-#include <cerrno>
 #include <filesystem>
 #include <optional>
 #include <string_view>
 #include <system_error>
 
 #include <fmt/format.h>
+
+#include "cache/trust.hpp"
 
 namespace mgemm {
 namespace {
@@ -25,35 +27,47 @@ struct Place {
 };
 
 /// Whoever owns the library could do more in this process than start a program.
-bool trusted(uid_t owner, const SearchEnvironment& environment) {
-  if (owner == 0 || owner == ::geteuid()) return true;
+std::optional<uid_t> owner_of_library(const SearchEnvironment& environment) {
   struct stat library {};
-  return ::stat(environment.own_file.c_str(), &library) == 0 && library.st_uid == owner;
+  if (::stat(environment.own_file.c_str(), &library) != 0) return {};
+  return library.st_uid;
+}
+
+struct Looked {
+  os::Opened file;
+  struct stat status {};
+  std::string problem;  // why it cannot be looked at
+};
+
+/// At what is there itself, without opening it for anything else. `path` has no links.
+Looked look_at(const fs::path& path) {
+  Looked looked{os::open_at(AT_FDCWD, path.string(), O_PATH | O_NOFOLLOW), {}, {}};
+  int error = looked.file.error;
+  if (error == 0) error = os::status_of(looked.file.file.get(), looked.status);
+  if (error != 0) looked.problem = os::message(error);
+  return looked;
 }
 
 /// Why somebody else could have put something here; "" if nobody could.
-std::string reason_to_distrust(const struct stat& status, const SearchEnvironment& environment) {
-  if (!trusted(status.st_uid, environment)) return fmt::format("belongs to user {}", status.st_uid);
-  const bool shared_folder = S_ISDIR(status.st_mode) && (status.st_mode & S_ISVTX) != 0;
-  if ((status.st_mode & S_IWOTH) != 0 && !shared_folder) return "may be written by everybody";
-  const bool own_group = status.st_uid == ::geteuid() && status.st_gid == ::getegid();
-  if ((status.st_mode & S_IWGRP) != 0 && !own_group && !shared_folder) {
-    return fmt::format("may be written by group {}", status.st_gid);
-  }
-  return {};
+std::string reason_to_distrust(const Looked& looked, const fs::path& path, const SearchEnvironment& environment) {
+  return distrust_of(looked.file.file.get(), looked.status, path.string(), owner_of_library(environment)).rule;
 }
 
-/// Why a file cannot be the helper; "" if it can.
+/// Why a file, whose path has no links, cannot be the helper; "" if it can.
 std::string reason_to_refuse(const fs::path& path, const SearchEnvironment& environment) {
-  struct stat status {};
-  if (::stat(path.c_str(), &status) != 0) return std::generic_category().message(errno);
-  if (!S_ISREG(status.st_mode)) return "is not a regular file";
+  const Looked program = look_at(path);
+  if (!program.problem.empty()) return program.problem;
+  if (!S_ISREG(program.status.st_mode)) return "is not a regular file";
   if (::access(path.c_str(), X_OK) != 0) return "is not executable";
-  if (std::string reason = reason_to_distrust(status, environment); !reason.empty()) return reason;
-  const fs::path folder = path.parent_path();
-  if (::stat(folder.c_str(), &status) != 0) return std::generic_category().message(errno);
-  const std::string reason = reason_to_distrust(status, environment);
-  return reason.empty() ? reason : fmt::format("its folder {}", reason);
+  std::string reason = reason_to_distrust(program, path, environment);
+  // Whoever can write to any folder on the way can put another program at the path.
+  for (fs::path folder = path; reason.empty() && folder != folder.root_path();) {
+    folder = folder.parent_path();
+    const Looked looked = look_at(folder);
+    reason = looked.problem.empty() ? reason_to_distrust(looked, folder, environment) : looked.problem;
+    if (!reason.empty()) reason = fmt::format("its folder {} {}", folder.string(), reason);
+  }
+  return reason;
 }
 
 HelperLocation judge(const Place& place, const SearchEnvironment& environment) {

@@ -20,7 +20,7 @@ struct HelperLocation {
 
 /// MAMBA_GEMM_HELPER (an absolute path, or "off"; nothing else is tried while it is set), else beside the library, else
 /// in libexec/mamba-gemm of the same installation. Only a regular executable file counts that belongs to root, to us or
-/// to whom the library belongs, and that nobody else may write or replace.
+/// to whom the library belongs, and that nobody else may write or, in any folder above it, replace (cache/trust.hpp).
 HelperLocation find_helper(const SearchEnvironment& environment);
 
 }  // namespace mgemm

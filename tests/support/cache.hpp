@@ -7,6 +7,7 @@
 #include <string>
 
 #include "cache/counters.hpp"
+#include "cache/names.hpp"
 #include "cache/store.hpp"
 #include "support/random.hpp"
 
@@ -117,7 +118,7 @@ class Moved {
 inline std::int64_t temporaries_in(const std::filesystem::path& folder) {
   std::int64_t number = 0;
   for (const auto& file : std::filesystem::directory_iterator(folder)) {
-    number += file.path().filename().string().starts_with("tmp-") ? 1 : 0;
+    number += is_temporary_name(file.path().filename().string()) ? 1 : 0;
   }
   return number;
 }

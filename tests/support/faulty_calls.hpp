@@ -64,6 +64,14 @@ class FaultyCalls {
       .fstatat = [](int d, const char* n,
                     struct stat* s) { return either([&](const os::Calls& r) { return r.fstatat(d, n, s); }); },
       .fchmod = [](int f, mode_t m) { return either([&](const os::Calls& r) { return r.fchmod(f, m); }); },
+      .fchmodat = [](int d, const char* n,
+                     mode_t m) { return either([&](const os::Calls& r) { return r.fchmodat(d, n, m); }); },
+      .getxattr = [](const char* path,
+                     const char* name) { return either([&](const os::Calls& r) { return r.getxattr(path, name); }); },
+      .getrlimit =
+          [](int resource, struct rlimit* l) {
+            return either([&](const os::Calls& r) { return r.getrlimit(resource, l); });
+          },
       .read =
           [](int f, void* b, size_t c) {
             return either([&](const os::Calls& r) { return r.read(f, b, std::min(c, state().most_at_once)); });

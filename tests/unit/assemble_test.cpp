@@ -76,7 +76,10 @@ AssembleRequest any_request() { return request_for({"/nowhere/libnvrtc.so.13", "
 /// This machine's NVRTC, which is never loaded into this process.
 std::optional<NvrtcCandidate> real_nvrtc() { return mgemm::nvrtc_by_name(mgemm::process_environment(), 0); }
 
-std::string good_response() { return mgemm::encode_response({MGEMM_OK, {13, 0}, "a warning", "machine code"}); }
+/// What a helper gives; only its beginning is looked at.
+const std::string machine_code = "\177ELF machine code";
+
+std::string good_response() { return mgemm::encode_response({MGEMM_OK, {13, 0}, "a warning", machine_code}); }
 
 std::ptrdiff_t open_descriptors() {
   return std::distance(fs::directory_iterator("/proc/self/fd"), fs::directory_iterator());
@@ -291,10 +294,10 @@ TEST_CASE("assemble: a complete response counts, whatever else the program does"
   AssembleRequest request = any_request();
   request.module.text.append(4'000'000, ' ');  // more than a socket takes
   const AssembledModule made = mgemm::assemble(scripts.script(commands), request, patient);
-  CHECK(made.code == "machine code");
+  CHECK(made.code == machine_code);
   CHECK(made.log == "a warning");
   CHECK(made.version == mgemm::NvrtcVersion{13, 0});
-  CHECK(made.sha256 == mgemm::sha256("machine code"));
+  CHECK(made.sha256 == mgemm::sha256(machine_code));
 }
 
 // Catches: anything but a complete response taken for one, a program's end waited for in vain, SIGPIPE in the host.
@@ -360,6 +363,26 @@ TEST_CASE("assemble: anything else is an error that says what happened") {
     commands = "cat $R";
     expected = "empty image";
   }
+  SECTION("an image that is none") {
+    response = mgemm::encode_response({MGEMM_OK, {13, 0}, "", "// PTX"});
+    commands = "cat $R";
+    expected = "does not begin like an ELF image";
+  }
+  SECTION("half a magic") {
+    response = mgemm::encode_response({MGEMM_OK, {13, 0}, "", "\177EL"});
+    commands = "cat $R";
+    expected = "does not begin like an ELF image";
+  }
+  SECTION("the work of another NVRTC") {
+    response = mgemm::encode_response({MGEMM_OK, {13, 1}, "", machine_code});
+    commands = "cat $R";
+    expected = "is from NVRTC 13.1, not 13.0";
+  }
+  SECTION("an error without a word") {
+    response = mgemm::encode_response({MGEMM_COMPILE, {}, "", ""});
+    commands = "cat $R";
+    expected = "failed without saying why";
+  }
   SECTION("stdin closed early") {
     commands = "exec 0<&-; sleep 0.2; exit 4";
     expected = "exited with status 4";
@@ -406,9 +429,10 @@ TEST_CASE("assemble: the time limit ends whatever goes on") {
 TEST_CASE("assemble: the size limit holds for the whole response") {
   const NothingLeft check;
   const Scripts scripts;
-  const std::string response = mgemm::encode_response({MGEMM_OK, {13, 0}, "", std::string(1000, 'x')});
+  const std::string response = mgemm::encode_response({MGEMM_OK, {13, 0}, "", machine_code + std::string(1000, 'x')});
   const std::string helper = scripts.script("cat $R", response);
-  CHECK(mgemm::assemble(helper, any_request(), {patient.time, response.size()}).code.size() == 1000);
+  CHECK(mgemm::assemble(helper, any_request(), {patient.time, response.size()}).code.size() ==
+        machine_code.size() + 1000);
   CHECK(contains(error_text(helper, any_request(), {patient.time, response.size() - 1}), "more than the limit"));
 }
 
@@ -421,19 +445,19 @@ TEST_CASE("assemble: whatever the host does about SIGCHLD") {
   const NothingLeft check;
   SECTION("ignored") {
     const SignalAction ignore(SIGCHLD, SIG_IGN);
-    CHECK(mgemm::assemble(good, any_request(), patient).code == "machine code");
+    CHECK(mgemm::assemble(good, any_request(), patient).code == machine_code);
     CHECK(contains(error_text(bad, any_request(), patient), "ended; how is not known"));
     CHECK(contains(error_text(slow, any_request(), {milliseconds(200)}), "did not answer within"));
   }
   SECTION("handled, which interrupts calls") {
     const SignalAction handler(SIGCHLD, [](int) {});
-    CHECK(mgemm::assemble(good, any_request(), patient).code == "machine code");
+    CHECK(mgemm::assemble(good, any_request(), patient).code == machine_code);
     CHECK(contains(error_text(bad, any_request(), patient), "SIGSEGV"));
   }
   SECTION("a child of the host's own is left alone") {
     const pid_t own = ::fork();
     if (own == 0) ::_exit(7);
-    CHECK(mgemm::assemble(good, any_request(), patient).code == "machine code");
+    CHECK(mgemm::assemble(good, any_request(), patient).code == machine_code);
     int status = 0;
     CHECK(::waitpid(own, &status, 0) == own);
     CHECK(WEXITSTATUS(status) == 7);
@@ -489,7 +513,7 @@ TEST_CASE("assemble: a host without stdin and stdout") {
     ::dup2(saved[static_cast<std::size_t>(number)], number);
     ::close(saved[static_cast<std::size_t>(number)]);
   }
-  CHECK(code == "machine code");
+  CHECK(code == machine_code);
 }
 
 // Catches: state shared between calls, a channel that another thread's child keeps open; run under the thread sanitizer
@@ -524,7 +548,7 @@ TEST_CASE("assemble: eight threads at once, the host forking meanwhile") {
       ::waitpid(child, nullptr, 0);
     }
   }
-  for (const std::string& result : results) CHECK(result == (nvrtc ? "machine codeELF, crash" : "machine code, crash"));
+  for (const std::string& result : results) CHECK(result == machine_code + (nvrtc ? "ELF" : "") + ", crash");
 }
 
 // Catches: a helper that cannot be started reported as something else, or left half started.

@@ -1,10 +1,12 @@
 // Which directories are trusted. Most cases need root, to make things that belong to others.
+#include <fcntl.h>
 #include <sched.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "cache/directory.hpp"
+#include "support/acl.hpp"
 #include "support/cache.hpp"
 #include "support/child.hpp"
 #include "support/temp_folder.hpp"
@@ -96,7 +98,8 @@ TEST_CASE("the cache's own folder must be ours and 0700", "[cache]") {
     CAPTURE(mode);
     const std::string said = objection(made(folder.path() / std::to_string(mode), mode));
     CHECK(contains(said, "not 0700"));
-    CHECK(contains(said, "chmod 700"));
+    // chmod leaves the bits beyond 0777 of a folder alone unless told about them.
+    CHECK(contains(said, mode > 0777U ? "chmod 00700" : "chmod 700"));
     CHECK(mode_of(folder.path() / std::to_string(mode)) == mode);
   }
   write_file(folder.path() / "file", "x");
@@ -132,6 +135,22 @@ TEST_CASE("folders above the cache", "[cache]") {
   // Not only the nearest counts.
   made(folder.path() / "0777", 0777);
   CHECK(contains(objection(made(folder.path() / "0777" / "inner", 0755) / "cache"), "can be written by everyone"));
+}
+
+// Catches another user who may write by an access control list, which the mode shows as rights of our own group.
+TEST_CASE("folders above the cache with an access control list", "[cache]") {
+  const TempFolder folder;
+  const path parent = made(folder.path() / "parent", 0770);
+  CHECK(objection(parent / "cache").empty());
+  if (!let_a_stranger_write(parent)) MGEMM_SKIP("the file system has no access control lists");
+  REQUIRE(mode_of(parent) == 0770);
+  const std::string said = objection(parent / "cache");
+  CHECK(contains(said, "access control list"));
+  CHECK(contains(said, "setfacl -b '" + parent.string() + "'"));
+  CHECK(objection(made(parent / "inner", 0700) / "cache").find("access control list") != std::string::npos);
+  // Without the right to write for the group, its mask, the list lets nobody write.
+  REQUIRE(chmod(parent.c_str(), 0750) == 0);
+  CHECK(objection(parent / "cache").empty());
 }
 
 // Catches a home on another disk, reached by a link, that is refused; and a check of the link instead of its target.
@@ -215,4 +234,19 @@ TEST_CASE("a folder that changes is noticed", "[cache]") {
   CHECK(is_still_private(*result.directory));
   std::filesystem::remove_all(cache);
   CHECK_FALSE(is_still_private(*result.directory));
+}
+
+// Catches a reused descriptor number that is trusted because what it means now is private too.
+TEST_CASE("a descriptor that means another folder is noticed", "[cache]") {
+  const TempFolder folder;
+  const DirectoryResult result = open_private_directory(made(folder.path() / "cache", 0700).string(), Creation::never);
+  REQUIRE(result.directory);
+  const os::Opened other = os::open_at(AT_FDCWD, made(folder.path() / "other", 0700), O_RDONLY | O_DIRECTORY);
+  const os::Opened file = os::open_at(AT_FDCWD, folder.path() / "file", O_RDWR | O_CREAT, S_IRWXU);
+  REQUIRE((other.file && file.file));
+  for (const os::Opened* const now : {&other, &file}) {
+    REQUIRE(dup2(now->file.get(), result.directory->descriptor()) >= 0);
+    CHECK_FALSE(is_still_private(*result.directory));
+  }
+  close(result.directory->descriptor());  // which is no longer the folder's to close
 }

@@ -158,7 +158,8 @@ TEST_CASE("a failure reaches all who wait and is forgotten", "[cache]") {
 TEST_CASE("the lock of a key", "[cache]") {
   const TempFolder folder;
   Store store((folder.path() / "cache").string());
-  const PrivateDirectory& directory = *store.open();
+  const auto opened = store.open();
+  const PrivateDirectory& directory = *opened;
   const auto never = [] { return false; };
   set_log(MGEMM_LOG_OFF, nullptr, nullptr);
   {

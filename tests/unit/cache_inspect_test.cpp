@@ -106,7 +106,7 @@ TEST_CASE("purge by age and of everything", "[cache]") {
     if (i < 2) age(cache / entry_name(entry.key, entry.kind), std::chrono::hours(48));
   }
   write_file(cache / "README", "x");
-  write_file(cache / "tmp-dead", "x");
+  write_file(cache / fresh_temporary_name(), "x");
   CHECK(purge_entries(store, std::chrono::hours(72)).removed == 0);
   const Removal by_age = purge_entries(store, std::chrono::hours(24));
   CHECK(by_age.removed == 2);

@@ -208,22 +208,23 @@ TEST_CASE("leftover temporaries do no harm and go away", "[cache]") {
   Folder f;
   REQUIRE(f.store.open() != nullptr);
   const Moved moved;
-  write_file(f.cache / "tmp-1-2-3", std::string(1 << 20, 'x'));
-  write_file(f.cache / "tmp-whole", encode(f.entry));
+  write_file(f.cache / fresh_temporary_name(), std::string(1 << 20, 'x'));
+  write_file(f.cache / fresh_temporary_name(), encode(f.entry) + std::string(1 << 20, 'x'));
   CHECK(f.store.keep(f.entry));
   CHECK(is_found(f.store, f.entry));
   CHECK(temporaries_in(f.cache) == 0);
   CHECK(moved.by([](const CacheCounters& c) { return c.reaped; }) == 2);
 
   // One whose writer lives stays, until it is a day old.
-  write_file(f.cache / "tmp-alive", "x");
-  const os::Opened writer = os::open_at(AT_FDCWD, f.cache / "tmp-alive", O_RDWR);
+  const path alive = f.cache / fresh_temporary_name();
+  write_file(alive, "x");
+  const os::Opened writer = os::open_at(AT_FDCWD, alive, O_RDWR);
   REQUIRE(writer.file);
   REQUIRE(os::try_lock(writer.file.get(), 0, 1) == 0);
   CHECK(f.store.keep(f.entry));
   CHECK(temporaries_in(f.cache) == 1);
   const std::array<struct timespec, 2> long_ago{{{1000, 0}, {1000, 0}}};
-  REQUIRE(utimensat(AT_FDCWD, (f.cache / "tmp-alive").c_str(), long_ago.data(), 0) == 0);
+  REQUIRE(utimensat(AT_FDCWD, alive.c_str(), long_ago.data(), 0) == 0);
   CHECK(f.store.keep(f.entry));
   CHECK(temporaries_in(f.cache) == 0);
 }

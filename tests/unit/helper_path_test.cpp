@@ -2,10 +2,12 @@
 
 #include <unistd.h>
 
+#include <array>
 #include <filesystem>
 #include <map>
 #include <string>
 
+#include "support/acl.hpp"
 #include "support/script.hpp"
 #include "support/temp_folder.hpp"
 #include "support/test.hpp"
@@ -106,7 +108,7 @@ TEST_CASE("helper path: what others may write is refused") {
   CHECK(installation.find().path == program);
   SECTION("by everybody") {
     fs::permissions(program, fs::perms(0757));
-    CHECK(contains(installation.find().reason, "may be written by everybody"));
+    CHECK(contains(installation.find().reason, "can be written by everyone"));
   }
   SECTION("by our own group") {
     fs::permissions(program, fs::perms(0775));
@@ -114,15 +116,35 @@ TEST_CASE("helper path: what others may write is refused") {
   }
   SECTION("folder by everybody") {
     fs::permissions(program.parent_path(), fs::perms(0777));
-    CHECK(contains(installation.find().reason, "its folder may be written by everybody"));
+    CHECK(contains(installation.find().reason,
+                   "its folder " + program.parent_path().string() + " can be written by everyone"));
     fs::permissions(program.parent_path(), fs::perms(01777));
     CHECK(installation.find().path == program);
   }
+  SECTION("folder further up by everybody") {
+    fs::permissions(installation.root, fs::perms(0777));
+    CHECK(contains(installation.find().reason,
+                   "its folder " + installation.root.string() + " can be written by everyone"));
+    fs::permissions(installation.root, fs::perms(01777));
+    CHECK(installation.find().path == program);
+  }
+  SECTION("by an access control list") {
+    const std::array<fs::path, 3> files{program, program.parent_path(), installation.root};
+    if (!mgemm::test::let_a_stranger_write(files.at(GENERATE(0U, 1U, 2U))))
+      MGEMM_SKIP("the file system has no access control lists");
+    CHECK(contains(installation.find().reason, "access control list"));
+  }
   if (::geteuid() != 0) MGEMM_SKIP("other owners need root");
+  SECTION("folder further up of another owner, unless the library is that user's too") {
+    REQUIRE(::chown(installation.root.c_str(), 1234, 1234) == 0);
+    CHECK(contains(installation.find().reason, "belongs to user 1234"));
+    REQUIRE(::chown(installation.library.c_str(), 1234, 1234) == 0);
+    CHECK(installation.find().path == program);
+  }
   SECTION("by another group") {
     fs::permissions(program, fs::perms(0775));
     REQUIRE(::chown(program.c_str(), 0, 1234) == 0);
-    CHECK(contains(installation.find().reason, "may be written by group 1234"));
+    CHECK(contains(installation.find().reason, "can be written by group 1234"));
   }
   SECTION("another owner, unless the library is that user's too") {
     REQUIRE(::chown(program.c_str(), 1234, 1234) == 0);
