@@ -98,6 +98,20 @@ class RecordedCalls {
             return recorded({.what = "fchmod", .file = f, .mode = m},
                             [&](const os::Calls& r) { return r.fchmod(f, m); });
           },
+      .fchmodat =
+          [](int d, const char* n, mode_t m) {
+            return recorded({.what = "fchmodat", .file = d, .name = n, .mode = m},
+                            [&](const os::Calls& r) { return r.fchmodat(d, n, m); });
+          },
+      .getxattr =
+          [](const char* path, const char* name) {
+            return recorded({.what = "getxattr", .name = path},
+                            [&](const os::Calls& r) { return r.getxattr(path, name); });
+          },
+      .getrlimit =
+          [](int resource, struct rlimit* limit) {
+            return recorded({.what = "getrlimit"}, [&](const os::Calls& r) { return r.getrlimit(resource, limit); });
+          },
       .read =
           [](int f, void* b, size_t c) {
             return recorded({.what = "read", .file = f}, [&](const os::Calls& r) { return r.read(f, b, c); });
