@@ -129,12 +129,14 @@ LogDeferral::~LogDeferral() {
 }
 
 void LogCapture::run(const std::function<void()>& body) {
-  struct Restore {
-    Messages* before;
-    ~Restore() { deferred = before; }
-  };
-  const Restore restore{std::exchange(deferred, &messages_)};
-  body();
+  Messages* const before = std::exchange(deferred, &messages_);
+  try {
+    body();
+  } catch (...) {
+    deferred = before;
+    throw;
+  }
+  deferred = before;
 }
 
 void LogCapture::deliver() noexcept {

@@ -28,9 +28,9 @@ std::string_view number_of(std::string_view target) {
 }
 
 const CompileTarget& target_named(std::string_view name) {
-  const auto found = std::ranges::find_if(
-      compile_targets, [name](const CompileTarget& target) { return number_of(name) == number_of(target.exact); });
-  if (found != compile_targets.end()) return *found;
+  for (const CompileTarget& target : compile_targets) {
+    if (number_of(name) == number_of(target.exact)) return target;
+  }
   std::string known;
   for (const CompileTarget& target : compile_targets) known += fmt::format(" {}", machine_target(target.exact));
   invalid("'{}' is no target; there are{}", name, known);
@@ -103,8 +103,7 @@ std::vector<const CompileTarget*> parse_targets(std::string_view text) {
     text.remove_prefix(comma + 1);
   }
   std::ranges::sort(targets);
-  const auto repeated = std::ranges::unique(targets);
-  targets.erase(repeated.begin(), repeated.end());
+  targets.erase(std::unique(targets.begin(), targets.end()), targets.end());
   return targets;
 }
 

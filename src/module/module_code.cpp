@@ -119,8 +119,8 @@ LoadedModule load_artifact(const DriverTable& driver, std::string_view name, Art
 }
 
 /// nullopt, and why, if the driver will not have it.
-std::optional<LoadedModule> try_machine_code(const DriverTable& driver, const ModuleRequest& request, Artifact code,
-                                             std::string& reason) {
+std::optional<LoadedModule> try_machine_code(const DriverTable& driver, const ModuleRequest& request,
+                                             const Artifact& code, std::string& reason) {
   try {
     return load_artifact(driver, request.module, code);
   } catch (const Error& error) {
@@ -142,7 +142,7 @@ LoadedModule load_module(CudaDevice& device, const ModuleRequest& request) {
 
   if (code.machine_code) {
     const CurrentContext current(driver, device.context());
-    auto loaded = try_machine_code(driver, request, *std::move(code.machine_code), code.no_machine_code);
+    auto loaded = try_machine_code(driver, request, *code.machine_code, code.no_machine_code);
     if (loaded) return *std::move(loaded);
   }
   if (!code.ptx && code.no_ptx == nullptr) code.ptx = ptx_of(request);

@@ -15,6 +15,7 @@ namespace {
 
 constexpr std::int64_t guard_words = 64;
 constexpr std::int64_t word_bytes = 4;
+constexpr std::int64_t shortest_slice = 64;  // that a contract knows
 
 /// splitmix64 (Steele, Lea, Flood: Fast splittable pseudorandom number generators, 2014).
 class Random {
@@ -46,7 +47,7 @@ struct Edge {
 
 /// Row i of an exceptional probe's a, at reduction step r.
 float exceptional(float usual, std::int64_t i, std::int64_t r, std::int64_t length) {
-  constexpr float infinity = std::numeric_limits<float>::infinity();
+  const float infinity = std::numeric_limits<float>::infinity();
   switch (i % 8) {
     case 1:
       return r == length / 2 ? infinity : usual;
@@ -105,8 +106,8 @@ Probe make_probe(const KernelRow& row, const Edge& edge, std::int64_t depth, int
   p.ldb = leading(layout_b(p).columns);
   p.ldout = layout_out(p).columns + number % 4;
   Contract contract = contract_of(p);
-  constexpr std::int64_t slice = 64;  // the shortest a contract knows
-  contract.slices = row.slices == SliceMode::single ? Slices{1, depth} : Slices{ceil_div(depth, slice), slice};
+  contract.slices =
+      row.slices == SliceMode::single ? Slices{1, depth} : Slices{ceil_div(depth, shortest_slice), shortest_slice};
   contract.fold = row.slices == SliceMode::f64 ? Fold::f64 : Fold::f32;
   return {p, contract, unit, !plain};
 }
@@ -122,9 +123,10 @@ std::vector<Probe> probes_for(const KernelRow& row) {
                          Edge{1, columns + 1},        Edge{rows + 1, 1},           Edge{2 * rows - 1, columns}};
   // With slices there are always two at least, and the last is a short one but for a whole multiple.
   const bool sliced = row.slices != SliceMode::single;
+  constexpr std::int64_t slice = shortest_slice;
   const std::array depths =
-      sliced ? std::array<std::int64_t, 8>{64 + 1,      2 * 64 - 1,  2 * 64,      2 * 64 + 15,
-                                           3 * 64 + 16, 4 * 64 + 33, 5 * 64 - 16, 2 * 64 + 1}
+      sliced ? std::array{slice + 1,      2 * slice - 1,  2 * slice,      2 * slice + 15,
+                          3 * slice + 16, 4 * slice + 33, 5 * slice - 16, 2 * slice + 1}
              : std::array<std::int64_t, 8>{1, steps - 1, steps, all, all + 16, all - 16, all + 1, 2 * all + 15};
   std::vector<Probe> probes;
   int number = 0;
