@@ -4,14 +4,26 @@
 #include <openssl/evp.h>
 
 #include "base/error.hpp"
+#include "base/lazy.hpp"
 
 namespace mgemm {
 namespace {
+
+constinit Lazy<EVP_MD*> algorithm;
 
 // OpenSSL would otherwise register an exit handler, which may run after the library's user has gone.
 void initialise_once() {
   static const bool done = OPENSSL_init_crypto(OPENSSL_INIT_NO_ATEXIT | OPENSSL_INIT_NO_LOAD_CONFIG, nullptr) == 1;
   if (!done) fail(MGEMM_INTERNAL, "OpenSSL could not be initialised");
+}
+
+/// Looked up once: every look-up takes locks of OpenSSL, which the child of a fork may find locked for ever.
+const EVP_MD* sha256_algorithm() {
+  return algorithm.get([] {
+    EVP_MD* const found = EVP_MD_fetch(nullptr, "SHA256", nullptr);
+    if (found == nullptr) fail(MGEMM_INTERNAL, "OpenSSL has no SHA-256");
+    return found;
+  });
 }
 
 EVP_MD_CTX* as_context(void* context) { return static_cast<EVP_MD_CTX*>(context); }
@@ -31,8 +43,9 @@ std::string to_hex(const Digest& digest) {
 
 Sha256::Sha256() : context_(nullptr) {
   initialise_once();
+  const EVP_MD* const type = sha256_algorithm();
   context_ = EVP_MD_CTX_new();
-  if (context_ == nullptr || EVP_DigestInit_ex(as_context(context_), EVP_sha256(), nullptr) != 1) {
+  if (context_ == nullptr || EVP_DigestInit_ex(as_context(context_), type, nullptr) != 1) {
     EVP_MD_CTX_free(as_context(context_));
     fail(MGEMM_INTERNAL, "SHA-256 could not be started");
   }
