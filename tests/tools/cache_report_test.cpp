@@ -49,6 +49,13 @@ TEST_CASE("the cache's tables take any object") {
 TEST_CASE("fields are printed without control characters") {
   const Json entry = {{"sound", true}, {"fields", Json::array({{{"tag", "a\x1b[31m"}, {"value", "b\nfield c: d"}}})}};
   CHECK(entry_text(entry).find("field     a?[31m: b?field c: d\n") != std::string::npos);
+  // U+009B is an escape sequence's beginning in one character; U+00E9 is a letter.
+  const Json other = {{"sound", true},
+                      {"fields", Json::array({{{"tag", "caf\xc3\xa9"},
+                                               {"value",
+                                                "\xc2\x9b"
+                                                "31m"}}})}};
+  CHECK(entry_text(other).find("field     caf\xc3\xa9: ??31m\n") != std::string::npos);
 }
 
 // Catches a line that leaves kinds out, or takes hits for compiles.

@@ -219,6 +219,8 @@ TEST_CASE("cache stats and path") {
         json({{"path", cache.folder.string()}, {"rule", "MAMBA_GEMM_CACHE"}}));
   CHECK(run_on(cache.folder.string() + "/", {"stats"}).exit_code == 0);
   CHECK(run_on(cache.folder.string(), {"path"}).out == cache.folder.string() + "\n");
+  const std::string not_utf8 = cache.folder.string() + "/caf\xe9";
+  CHECK(run_on(not_utf8, {"path"}).out == not_utf8 + "\n");
 }
 
 // Catches a folder that is made by looking at it, or whose absence is an error.

@@ -89,6 +89,31 @@ TEST_CASE("JSON output is one object") {
   CHECK(json::parse(info.out)["version"].is_string());
 }
 
+// Catches kernels left out, a target in another spelling refused, and a made-up one believed. (tools/test compiles
+// all.)
+TEST_CASE("modules lists every kernel on the targets asked for") {
+  const Finished run = run_tool({"modules", "--arch", "90a,compute_80", "--json"});
+  CAPTURE(run.out, run.err);
+  REQUIRE(run.exit_code == 0);
+  const json report = json::parse(run.out);
+  CHECK(report["bad"] == 0);
+  CHECK(report["count"] == report["entries"].size());
+  REQUIRE(report["entries"].size() >= 2);
+  CHECK(report["entries"].front()["target"] == "sm_80");
+  CHECK(report["entries"].back()["target"] == "sm_90a");
+  CHECK(report["entries"].front()["state"] == "listed");
+  CHECK_FALSE(report["entries"].front().contains("registers"));
+  const Finished text = run_tool({"modules", "--arch", "sm_90a"});
+  CHECK(text.exit_code == 0);
+  CHECK(contains(text.out, "mgemm_f32_nn_single_a16_wide"));
+  CHECK(contains(text.out, " kernels, 0 not to be used\n"));
+  for (const char* wrong : {"sm_1", "", "sm_90a,"}) {
+    const Finished refused = run_tool({"modules", "--arch", wrong});
+    CHECK(refused.exit_code == 2);
+    CHECK(contains(refused.err, "is no target; there are sm_80"));
+  }
+}
+
 // Catches a counter that a run leaves out, or has under another name than the library. In both processes all are 0.
 TEST_CASE("a run reports the library's counters") {
   const json counters = json::parse(on_reference({"run", "nn:f32:2x2x2", "--json"}).out)["cache"];

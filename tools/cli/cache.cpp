@@ -51,9 +51,10 @@ Json listing_with(const Json& listing, Json entries) {
 
 int print_path(const CacheOptions& options) {
   const Json totals = totals_of(options);
-  const std::string path = shown(totals, "path");
+  // Not from the JSON, which replaces what is not UTF-8: a shell must be able to go there.
+  const std::string path = options.folder.empty() ? mamba_gemm::cache_path() : options.folder;
   if (options.json) {
-    print(dump({{"path", path}, {"rule", totals["rule"]}}));
+    print(dump({{"path", totals["path"]}, {"rule", totals["rule"]}}));
   } else if (!path.empty()) {
     print(path + '\n');
   }

@@ -30,13 +30,16 @@ std::string age_text(std::uint64_t seconds) {
   return fmt::format("{} s", seconds);
 }
 
-/// Text from a file for a terminal, which must not obey it.
+/// Text from a file for a terminal, which must not obey it: without the controls of ASCII and of Unicode's C1 block,
+/// which are the bytes C2 80 to C2 9F.
 std::string printable(std::string text) {
-  constexpr unsigned char first_printable = 0x20, del = 0x7f;
-  std::ranges::replace_if(
-      text,
-      [](char c) { return static_cast<unsigned char>(c) < first_printable || static_cast<unsigned char>(c) == del; },
-      '?');
+  constexpr unsigned char first_printable = 0x20, del = 0x7f, c1_lead = 0xc2, c1_last = 0x9f;
+  const auto byte = [&](std::size_t at) { return at < text.size() ? static_cast<unsigned char>(text[at]) : c1_lead; };
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const bool is_c1 = byte(i) == c1_lead && byte(i + 1) <= c1_last;
+    if (byte(i) < first_printable || byte(i) == del || is_c1) text[i] = '?';
+    if (is_c1) text[i + 1] = '?';
+  }
   return text;
 }
 

@@ -59,6 +59,16 @@ std::string kernel_line(const mgemm_kernel_info& kernel) {
                      kernel.shared_bytes + kernel.static_shared_bytes, state_name(kernel.state), kernel.reason);
 }
 
+template <typename Visit>
+void visit_kernels(const ModulesOptions& options, Visit&& visit) {
+  try {
+    mamba_gemm::for_each_kernel(options.targets, options.compile, visit, nullptr, options.threads);
+  } catch (const mamba_gemm::Error& error) {
+    if (error.status() == MGEMM_INVALID_ARGUMENT) bad_input("{}", error.what());
+    throw;
+  }
+}
+
 int list_modules(const ModulesOptions& options) {
   Json entries = Json::array();
   std::string text = fmt::format("{:<8} {:<36} {:>7} {:>9} {:>6} {:>7}  {}\n", "target", "kernel", "threads",
@@ -68,19 +78,16 @@ int list_modules(const ModulesOptions& options) {
   {
     Progress progress;
     progress.phase("looking at kernels");
-    mamba_gemm::for_each_kernel(
-        options.targets, options.compile,
-        [&](const mgemm_kernel_info& kernel) {
-          progress.phase(fmt::format("{} for {}", kernel.module, kernel.target));
-          ++count;
-          if (kernel.state == MGEMM_KERNEL_EXCLUDED || kernel.state == MGEMM_KERNEL_FAILED) ++bad;
-          if (options.json) {
-            entries.push_back(kernel_json(kernel));
-          } else {
-            text += kernel_line(kernel);
-          }
-        },
-        nullptr, options.threads);
+    visit_kernels(options, [&](const mgemm_kernel_info& kernel) {
+      progress.phase(fmt::format("{} for {}", kernel.module, kernel.target));
+      ++count;
+      if (kernel.state == MGEMM_KERNEL_EXCLUDED || kernel.state == MGEMM_KERNEL_FAILED) ++bad;
+      if (options.json) {
+        entries.push_back(kernel_json(kernel));
+      } else {
+        text += kernel_line(kernel);
+      }
+    });
   }
   if (options.json) {
     print(dump({{"entries", entries}, {"count", count}, {"bad", bad}}));
