@@ -1,6 +1,10 @@
 #pragma once
 #include <atomic>
 #include <memory>
+#include <mutex>
+#include <utility>
+
+#include "base/per_process.hpp"
 
 namespace mgemm {
 
@@ -26,6 +30,25 @@ class Lazy {
 
  private:
   std::atomic<T*> value_{nullptr};
+};
+
+/// The same for what is dear to make: threads of one process wait for the one that makes it. The child of a fork does
+/// not wait for its parent's.
+template <typename T>
+class SharedLazy {
+ public:
+  T* peek() const noexcept { return value_.peek(); }
+
+  template <typename Make>
+  T& get(Make&& make) {
+    if (T* const made = value_.peek()) return *made;
+    const std::lock_guard lock(making_.get());
+    return value_.get(std::forward<Make>(make));  // which is there already if this thread had to wait
+  }
+
+ private:
+  Lazy<T> value_;
+  PerProcess<std::mutex> making_;
 };
 
 }  // namespace mgemm

@@ -13,7 +13,7 @@ namespace {
 
 std::atomic<const NvrtcLibrary*> substitute{nullptr};
 
-constinit Lazy<NvrtcLibrary> own;
+constinit SharedLazy<NvrtcLibrary> own;
 
 /// The stamps are taken first: a file that is replaced meanwhile then looks different from them.
 std::string load_with_stamps(const NvrtcCandidate& candidate, NvrtcTable& table) {

@@ -32,7 +32,7 @@ constexpr std::array sticky{
 std::atomic<const DriverTable*> substitute{nullptr};
 
 const LoadedDriver& machine_driver() {
-  static constinit Lazy<LoadedDriver> loaded;
+  static constinit SharedLazy<LoadedDriver> loaded;
   return loaded.get([] { return load_driver("libcuda.so.1"); });
 }
 
