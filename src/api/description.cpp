@@ -6,6 +6,8 @@
 #include <fmt/core.h>
 
 #include "api/fields_json.hpp"
+#include "device/device_identity.hpp"
+#include "route/route_identity.hpp"
 
 namespace mgemm {
 namespace {
@@ -23,6 +25,11 @@ void write_numbers(JsonWriter& json, std::span<const std::uint32_t> numbers) {
   });
 }
 
+Identity route_of(const Context& context, const Plan& plan) {
+  return route_identity(plan.problem, plan.contract, plan.kernel, device_identity(context.device->facts()),
+                        plan.code.get());
+}
+
 void write_identity(JsonWriter& json, std::string_view name, const Identity& identity) {
   json.member(name, [&] {
     json.object([&] {
@@ -32,18 +39,18 @@ void write_identity(JsonWriter& json, std::string_view name, const Identity& ide
   });
 }
 
-void write_identities(JsonWriter& json, const RouteIdentity& identity) {
+void write_identities(JsonWriter& json, const Context& context, const Plan& plan) {
   json.object([&] {
-    write_identity(json, "route", identity.route);
-    if (identity.code != nullptr) {
-      write_identity(json, "source", identity.code->source);
-      write_identity(json, "compiler", identity.code->compiler);
-      write_identity(json, "artifact", identity.code->artifact);
+    write_identity(json, "route", route_of(context, plan));
+    if (plan.code != nullptr) {
+      write_identity(json, "source", plan.code->source);
+      write_identity(json, "compiler", plan.code->compiler);
+      write_identity(json, "artifact", plan.code->artifact);
     }
-    write_identity(json, "device", identity.device);
-    write_identity(json, "policy", identity.policy);
-    write_identity(json, "contracts", identity.contracts);
-    write_identity(json, "tuning", identity.tuning);
+    write_identity(json, "device", device_identity(context.device->facts()));
+    write_identity(json, "policy", policy_identity());
+    write_identity(json, "contracts", contract_set_identity());
+    write_identity(json, "tuning", tuning_identity());
   });
 }
 
@@ -85,7 +92,7 @@ mgemm_description describe(const Context& context, const Plan& plan, const Work&
   copy_text(to_string(plan.problem), d.problem);
   copy_text(to_string(plan.contract), d.contract);
   copy_text(plan.kernel, d.kernel);
-  copy_text(to_hex(plan.digest), d.identity);
+  copy_text(to_hex(route_of(context, plan).digest()), d.identity);
   return d;
 }
 
@@ -115,7 +122,7 @@ std::string describe_json(const Context& context, const Plan& plan, const Work& 
         for (const PassedOver& it : plan.passed_over) write_passed_over(json, it);
       });
     });
-    json.member("identities", [&] { write_identities(json, plan.identity); });
+    json.member("identities", [&] { write_identities(json, context, plan); });
     if (operands.out != 0) json.member("operands", [&] { write_operands(json, d); });
   });
   return text;

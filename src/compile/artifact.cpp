@@ -76,7 +76,8 @@ Made made_of(const Recipe& recipe, std::string code, std::string reason_not_to_k
 }
 
 Artifact artifact_from(Recipe recipe, Entry entry, bool from_cache) {
-  Artifact artifact{recipe.kind, std::move(entry.payload), std::move(recipe.identity), recipe.key, from_cache};
+  Artifact artifact{recipe.kind, std::move(entry.payload), entry.payload_digest, std::move(recipe.identity), recipe.key,
+                    from_cache};
   artifact.identity.artifact.add("output", entry.payload_digest);
   for (Identity::Field& field : entry.fields) {
     if (field.tag == log_tag) artifact.log = std::move(field.value).value_or("");

@@ -28,6 +28,7 @@ struct ArtifactIdentity {
 struct Artifact {
   Kind kind = Kind::ptx;  // or machine_code
   std::string code;
+  Digest digest;  // of the code
   ArtifactIdentity identity;
   Digest key{};             // of its entry in the cache
   bool from_cache = false;  // not compiled by this call

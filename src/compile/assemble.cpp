@@ -27,12 +27,11 @@ std::string account_of(const Conversation& talk, const std::string& problem) {
 
 /// What is wrong with a response of success; "" if nothing.
 std::string objection_to(const AssembleResponse& response, const NvrtcVersion& wanted) {
-  constexpr std::string_view elf_magic = "\177ELF";
   if (response.version != wanted) {
     return fmt::format("is from NVRTC {}, not {}", to_string(response.version), to_string(wanted));
   }
   if (response.code.empty()) return "is an empty image";
-  if (!response.code.starts_with(elf_magic)) return "does not begin like an ELF image";
+  if (!is_elf_image(response.code)) return "does not begin like an ELF image";
   return {};
 }
 

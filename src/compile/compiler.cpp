@@ -21,7 +21,6 @@ constexpr std::size_t log_bytes_in_error = 1000;
 
 constexpr std::string_view virtual_prefix = "compute_";
 constexpr std::string_view machine_prefix = "sm_";
-constexpr std::string_view elf_magic = "\177ELF";
 
 class Program {
  public:
@@ -87,10 +86,8 @@ void check(const Job& job, const char* call, Result result) {
 /// The number in "compute_90a" or "sm_90a"; 0 for other text.
 int arch_of(std::string_view target) {
   int number = 0;
-  for (const std::string_view prefix : {virtual_prefix, machine_prefix}) {
-    if (!target.starts_with(prefix)) continue;
-    std::from_chars(target.data() + prefix.size(), target.data() + target.size(), number);
-  }
+  const std::string_view architecture = architecture_in(target);
+  std::from_chars(architecture.data(), architecture.data() + architecture.size(), number);
   return number;
 }
 
@@ -177,6 +174,15 @@ std::string target_for(int major, int minor) {
   return std::string(target);
 }
 
+std::string_view architecture_in(std::string_view target) {
+  for (const std::string_view prefix : {virtual_prefix, machine_prefix}) {
+    if (target.starts_with(prefix)) return target.substr(prefix.size());
+  }
+  return {};
+}
+
+bool is_elf_image(std::string_view code) { return code.starts_with("\177ELF"); }
+
 std::vector<std::string> compile_options(const std::string& target, const NvrtcVersion& version) {
   std::vector<std::string> options{"--fmad=false",     "--ftz=false", "--prec-div=true",
                                    "--prec-sqrt=true", "--std=c++20", "--gpu-architecture=" + target};
@@ -218,7 +224,7 @@ MachineCode compile_to_machine_code(const NvrtcTable& nvrtc, const CompileReques
   MachineCode result;
   result.log = run(job, program);
   result.code = bytes_of(job, program, "nvrtcGetCUBIN", nvrtc.nvrtcGetCUBINSize, nvrtc.nvrtcGetCUBIN);
-  if (!result.code.starts_with(elf_magic)) {
+  if (!is_elf_image(result.code)) {
     fail(MGEMM_COMPILE, "module {}: NVRTC {} gave no machine code", request.name, to_string(nvrtc.version));
   }
   return result;

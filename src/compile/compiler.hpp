@@ -27,6 +27,12 @@ std::string target_for(int major, int minor);
 /// The name of the same target for machine code: "sm_90a" for "compute_90a".
 std::string machine_target(std::string_view target);
 
+/// What follows compute_ or sm_ in a target, for example "90a"; "" if it has neither.
+std::string_view architecture_in(std::string_view target);
+
+/// Whether this begins as machine code does.
+bool is_elf_image(std::string_view code);
+
 /// The options every module is compiled with. They are part of the numeric contracts: no contraction, no flushing,
 /// IEEE division and square root. NVRTC's own cache, which it has since 12.9, is not used: it is not ours to trust, and
 /// what comes out of it has no log.

@@ -49,8 +49,8 @@ Looked look_at(const fs::path& path) {
 }
 
 /// Why somebody else could have put something here; "" if nobody could.
-std::string reason_to_distrust(const Looked& looked, const fs::path& path, const SearchEnvironment& environment) {
-  return distrust_of(looked.file.file.get(), looked.status, path.string(), owner_of_library(environment)).rule;
+std::string reason_to_distrust(const Looked& looked, const fs::path& path, std::optional<uid_t> owner) {
+  return distrust_of(looked.file.file.get(), looked.status, path.string(), owner).rule;
 }
 
 /// Why a file, whose path has no links, cannot be the helper; "" if it can.
@@ -59,12 +59,13 @@ std::string reason_to_refuse(const fs::path& path, const SearchEnvironment& envi
   if (!program.problem.empty()) return program.problem;
   if (!S_ISREG(program.status.st_mode)) return "is not a regular file";
   if (::access(path.c_str(), X_OK) != 0) return "is not executable";
-  std::string reason = reason_to_distrust(program, path, environment);
+  const std::optional<uid_t> owner = owner_of_library(environment);
+  std::string reason = reason_to_distrust(program, path, owner);
   // Whoever can write to any folder on the way can put another program at the path.
   for (fs::path folder = path; reason.empty() && folder != folder.root_path();) {
     folder = folder.parent_path();
     const Looked looked = look_at(folder);
-    reason = looked.problem.empty() ? reason_to_distrust(looked, folder, environment) : looked.problem;
+    reason = looked.problem.empty() ? reason_to_distrust(looked, folder, owner) : looked.problem;
     if (!reason.empty()) reason = fmt::format("its folder {} {}", folder.string(), reason);
   }
   return reason;

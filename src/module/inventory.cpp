@@ -17,19 +17,11 @@
 namespace mgemm {
 namespace {
 
-constexpr std::string_view virtual_prefix = "compute_";
-
-/// Without the letters in front, "90a".
-std::string_view number_of(std::string_view target) {
-  for (const std::string_view prefix : {virtual_prefix, std::string_view("sm_")}) {
-    if (target.starts_with(prefix)) return target.substr(prefix.size());
-  }
-  return target;
-}
-
 const CompileTarget& target_named(std::string_view name) {
+  const std::string_view spelled = architecture_in(name);
+  const std::string_view wanted = spelled.empty() ? name : spelled;
   for (const CompileTarget& target : compile_targets) {
-    if (number_of(name) == number_of(target.exact)) return target;
+    if (wanted == architecture_in(target.exact)) return target;
   }
   std::string known;
   for (const CompileTarget& target : compile_targets) known += fmt::format(" {}", machine_target(target.exact));

@@ -37,16 +37,15 @@ std::shared_ptr<ModuleEntry> entry_of(std::uint64_t context_id, std::string_view
 }
 
 /// Looks a kernel up and sees whether it may run at all. A missing one leaves its siblings alone.
-LoadedKernel admit(const CudaDevice& device, const KernelRow& row, const LoadedModule& loaded) {
+LoadedKernel admit(const CudaDevice& device, const KernelRow& row, cuda::Module module, const LoggedFacts& logged) {
   const DriverTable& driver = device.driver();
   LoadedKernel kernel;
-  const cuda::Result found = driver.cuModuleGetFunction(&kernel.function, loaded.module, row.symbol.c_str());
+  const cuda::Result found = driver.cuModuleGetFunction(&kernel.function, module, row.symbol.c_str());
   if (found == cuda::Result::NotFound) {
     kernel.reason = "its module does not have it";
   } else {
     check(found, "cuModuleGetFunction", "{}", row.symbol.view());
     kernel.resources = read_attributes(driver, kernel.function);
-    const auto logged = read_assembler_log(loaded.log);
     const auto own = logged.find(row.symbol.view());
     if (own != logged.end()) kernel.resources.advisory = own->second.advisory;
     kernel.reason = reason_to_exclude(row, kernel.resources, {device.facts().shared_bytes_per_block});
@@ -90,12 +89,13 @@ Kernels load_all(CudaDevice& device, std::string_view module, const std::string&
   LoadedModule loaded =
       load_module(device, {module, facts.compute_major, facts.compute_minor, facts.driver_version, cache_directory});
   const auto identity = std::make_shared<const ArtifactIdentity>(std::move(loaded.identity));
+  const LoggedFacts logged = read_assembler_log(loaded.log);
   const CurrentContext current(device.driver(), device.context());
   Kernels kernels;
   try {
     for (const KernelRow& row : catalogue()) {
       if (row.module.view() != module) continue;
-      LoadedKernel kernel = admit(device, row, loaded);
+      LoadedKernel kernel = admit(device, row, loaded.module, logged);
       kernel.artifact = identity;
       kernels.emplace(row.symbol.view(), std::move(kernel));
     }

@@ -102,15 +102,14 @@ struct JitLog {
   static void* value(std::size_t number) { return reinterpret_cast<void*>(number); }
 };
 
-LoadedModule load_artifact(const DriverTable& driver, std::string_view name, Artifact artifact) {
+LoadedModule load_artifact(const DriverTable& driver, std::string_view name, const Artifact& artifact) {
   JitLog jit;
   std::array options{cuda::JitOption::ErrorLogBuffer, cuda::JitOption::ErrorLogBufferSizeBytes,
                      cuda::JitOption::InfoLogBuffer, cuda::JitOption::InfoLogBufferSizeBytes,
                      cuda::JitOption::LogVerbose};
   std::array<void*, options.size()> values{jit.errors.data(), JitLog::value(jit.errors.size()), jit.infos.data(),
                                            JitLog::value(jit.infos.size()), JitLog::value(1)};
-  LoadedModule loaded{nullptr, std::move(artifact.identity), artifact.kind, sha256(artifact.code),
-                      std::move(artifact.log)};
+  LoadedModule loaded{nullptr, artifact.identity, artifact.kind, artifact.digest, artifact.log};
   const cuda::Result result =
       driver.cuModuleLoadDataEx(&loaded.module, artifact.code.c_str(), options.size(), options.data(), values.data());
   check(result, "cuModuleLoadDataEx", "{} of module {}: {}", to_string(artifact.kind), name, jit.errors.data());
@@ -149,7 +148,7 @@ LoadedModule load_module(CudaDevice& device, const ModuleRequest& request) {
   if (!code.ptx) std::rethrow_exception(code.no_ptx);
   const CurrentContext current(driver, device.context());
   try {
-    return load_artifact(driver, request.module, *std::move(code.ptx));
+    return load_artifact(driver, request.module, *code.ptx);
   } catch (const Error& error) {
     throw Error(error.status(), fmt::format("{} (no machine code: {})", error.what(), code.no_machine_code),
                 error.driver_code());

@@ -43,8 +43,8 @@ bool is_advisory(std::string_view line) {
 
 }  // namespace
 
-std::map<std::string, ResourceFacts, std::less<>> read_assembler_log(std::string_view log) {
-  std::map<std::string, ResourceFacts, std::less<>> kernels;
+LoggedFacts read_assembler_log(std::string_view log) {
+  LoggedFacts kernels;
   std::string current;
   while (!log.empty()) {
     const std::string_view line = take_line(log);

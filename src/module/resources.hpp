@@ -18,8 +18,11 @@ struct ResourceFacts {
   std::string advisory{};                     // the assembler's, if it gave up something the kernel relies on
 };
 
-/// Of every kernel that a log of the assembler in verbose mode tells of, by symbol.
-std::map<std::string, ResourceFacts, std::less<>> read_assembler_log(std::string_view log);
+/// By symbol.
+using LoggedFacts = std::map<std::string, ResourceFacts, std::less<>>;
+
+/// Of every kernel that a log of the assembler in verbose mode tells of.
+LoggedFacts read_assembler_log(std::string_view log);
 
 /// What the driver says of a kernel that is loaded in the current context.
 ResourceFacts read_attributes(const DriverTable& driver, cuda::Function function);

@@ -4,7 +4,6 @@
 
 #include "base/error.hpp"
 #include "base/log.hpp"
-#include "device/device_identity.hpp"
 #include "route/dispatch.hpp"
 
 namespace mgemm {
@@ -39,7 +38,7 @@ void plan_kernel(CudaDevice& device, const std::string& cache_directory, const s
     launch.function = kernel.function;
     plan.work = launch;
     plan.kernel = row->symbol.view();
-    plan.identity.code = kernel.artifact;
+    plan.code = std::move(kernel.artifact);
     return;
   }
   if (!plan.passed_over.empty()) fail_all(plan);
@@ -54,7 +53,10 @@ void plan_kernel(CudaDevice& device, const std::string& cache_directory, const s
 
 Plan make_plan(const PlanTarget& target, const Problem& problem, std::int32_t alignment, const KernelRow* forced) {
   const DeviceFacts& facts = target.device.facts();
-  Plan plan{problem, contract_of(problem), alignment, {}, {}, {device_identity(facts)}};
+  Plan plan;
+  plan.problem = problem;
+  plan.contract = contract_of(problem);
+  plan.alignment = alignment;
   if (is_empty(problem)) {
     plan.kernel = "none";
   } else if (target.cuda != nullptr) {
@@ -65,8 +67,6 @@ Plan make_plan(const PlanTarget& target, const Problem& problem, std::int32_t al
     plan.kernel = "evaluator";
     plan.work = HostProduct{problem, {}};
   }
-  plan.identity.finish(problem, plan.contract, plan.kernel);
-  plan.digest = plan.identity.route.digest();
   log(MGEMM_LOG_INFO, "plan {} on {}: {} by {}", to_string(problem), facts.name, to_string(plan.contract), plan.kernel);
   return plan;
 }

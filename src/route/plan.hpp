@@ -1,5 +1,6 @@
 #pragma once
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -7,7 +8,6 @@
 #include "device/cuda_device.hpp"
 #include "kernel/describe.hpp"
 #include "module/loader.hpp"
-#include "route/route_identity.hpp"
 
 namespace mgemm {
 
@@ -23,11 +23,10 @@ struct Plan {
   Problem problem;
   Contract contract;
   std::int32_t alignment = 0;
-  std::string kernel;  // symbol, "evaluator" or "none"
-  Work work;           // without operands
-  RouteIdentity identity;
-  std::vector<PassedOver> passed_over{};  // kernels that would have been chosen before
-  Digest digest{};                        // of the route
+  std::string kernel;                            // symbol, "evaluator" or "none"
+  Work work;                                     // without operands
+  std::shared_ptr<const ArtifactIdentity> code;  // of the kernel; nullptr if no compiled code is involved
+  std::vector<PassedOver> passed_over;           // kernels that would have been chosen before
 };
 
 /// What a plan is made on.

@@ -27,22 +27,25 @@ Identity tuning_identity() {
   return identity;
 }
 
-void RouteIdentity::finish(const Problem& problem, const Contract& contract, const std::string& kernel) {
-  const auto of_code = [&](Identity ArtifactIdentity::*part) {
-    return code != nullptr ? std::optional(to_hex(((*code).*part).digest())) : std::nullopt;
+Identity route_identity(const Problem& problem, const Contract& contract, const std::string& kernel,
+                        const Identity& device, const ArtifactIdentity* code) {
+  const auto of_code = [code](Identity ArtifactIdentity::*part) {
+    return code != nullptr ? std::optional(to_hex((code->*part).digest())) : std::nullopt;
   };
+  Identity route("mamba-gemm route", 2);
   route.add("problem", to_string(problem))
       .add("contract", to_string(contract))
       .add("slices", fmt::format("{} of {}", contract.slices.count, contract.slices.length))
       .add("kernel", kernel)
       .add("device", device.digest())
-      .add("policy", policy.digest())
-      .add("contracts", contracts.digest())
+      .add("policy", policy_identity().digest())
+      .add("contracts", contract_set_identity().digest())
       .add("source", of_code(&ArtifactIdentity::source))
       .add("compiler", of_code(&ArtifactIdentity::compiler))
       .add("artifact", of_code(&ArtifactIdentity::artifact))
-      .add("tuning", tuning.digest())
+      .add("tuning", tuning_identity().digest())
       .add("schedule", fmt::format("{}", schedule_revision));
+  return route;
 }
 
 }  // namespace mgemm
