@@ -89,13 +89,13 @@ def check_dynamic(library, sanitized, problems):
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--library", required=True)
-    parser.add_argument("--header", required=True, type=pathlib.Path)
+    parser.add_argument("--header", required=True, type=pathlib.Path, nargs="+")
     parser.add_argument("--map", required=True, type=pathlib.Path)
     parser.add_argument("--sanitized", action="store_true", help="do not check NEEDED")
     options = parser.parse_args()
 
     problems = []
-    in_header = declared(options.header.read_text(encoding="utf-8"))
+    in_header = declared("".join(header.read_text(encoding="utf-8") for header in options.header))
     in_map = listed(options.map.read_text(encoding="utf-8"))
     in_library = exported(options.library, problems)
     compare("the header", in_header, "the version script", in_map, problems)

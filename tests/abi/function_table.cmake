@@ -1,5 +1,9 @@
-# Run with cmake -P: HEADER -> OUTPUT, a C file with the name and address of every function the header declares.
-file(READ ${HEADER} text)
+# Run with cmake -P: HEADERS -> OUTPUT, a C file with the name and address of every function the headers declare.
+set(text "")
+foreach(header IN LISTS HEADERS)
+  file(READ ${header} one)
+  string(APPEND text "${one}")
+endforeach()
 string(REGEX MATCHALL "MGEMM_API [A-Za-z0-9_ *]*mgemm_[a-z0-9_]+\\(" declarations "${text}")
 set(rows "")
 foreach(declaration IN LISTS declarations)
@@ -8,7 +12,7 @@ foreach(declaration IN LISTS declarations)
 endforeach()
 file(
   WRITE ${OUTPUT}.tmp
-  "/* Generated from mamba_gemm.h. */
+  "/* Generated from the C headers. */
 #include \"function_table.h\"
 #include \"mamba_gemm/mamba_gemm.h\"
 const function_entry function_table[] = {

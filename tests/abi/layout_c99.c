@@ -1,5 +1,7 @@
 /* Every structure of the public header has the size and the offsets that are written here, and no implicit padding:
  * each member begins where the one before it ends. Checked while compiling. */
+#include "mamba_gemm/mamba_gemm_cache.h" /* first, so that it must stand alone */
+
 #include "mamba_gemm/mamba_gemm.h"
 
 #define JOIN_(a, b) a##b
