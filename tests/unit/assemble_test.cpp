@@ -20,6 +20,7 @@
 
 #include "catalogue/catalogue.hpp"
 #include "compile/module_text.hpp"
+#include "support/environment.hpp"
 #include "support/raises.hpp"
 #include "support/script.hpp"
 #include "support/temp_folder.hpp"
@@ -123,29 +124,11 @@ class SignalAction {
   struct sigaction before_ {};
 };
 
-/// An environment variable of this process with more at its end, for a scope.
-class LongerVariable {
- public:
-  LongerVariable(const char* name, const std::string& more) : name_(name) {
-    if (const char* const value = std::getenv(name)) before_ = value;
-    ::setenv(name, (before_.empty() ? more : before_ + ":" + more).c_str(), 1);
-  }
-  ~LongerVariable() {
-    if (before_.empty()) {
-      ::unsetenv(name_);
-    } else {
-      ::setenv(name_, before_.c_str(), 1);
-    }
-  }
-  LongerVariable(const LongerVariable&) = delete;
-  LongerVariable& operator=(const LongerVariable&) = delete;
-  LongerVariable(LongerVariable&&) = delete;
-  LongerVariable& operator=(LongerVariable&&) = delete;
-
- private:
-  const char* name_;
-  std::string before_;
-};
+/// The value of a variable of this process with more at its end.
+std::string longer(const char* name, const std::string& more) {
+  const char* const value = std::getenv(name);
+  return value == nullptr || *value == '\0' ? more : std::string(value) + ":" + more;
+}
 
 struct Scripts {
   mgemm::test::TempFolder folder;
@@ -212,7 +195,7 @@ TEST_CASE("assemble: a source the assembler dies of is an error that names the s
   if (!nvrtc) MGEMM_SKIP("no NVRTC on this machine");
   const NothingLeft check;
   // It asks for almost 2^64 bytes, where the address sanitizer in the helper ends it, by default with an exit.
-  const LongerVariable sanitizer("ASAN_OPTIONS", "abort_on_error=1");
+  const mgemm::test::Variable sanitizer("ASAN_OPTIONS", longer("ASAN_OPTIONS", "abort_on_error=1"));
   try {
     const AssembledModule made = mgemm::assemble(MGEMM_HELPER_PATH, request_for(*nvrtc, crashing_source));
     CHECK(contains(made.code, "wgmma_once"));

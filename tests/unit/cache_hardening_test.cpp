@@ -19,8 +19,10 @@
 #include "cache/inspect.hpp"
 #include "cache/key_lock.hpp"
 #include "support/cache.hpp"
+#include "support/captured_log.hpp"
 #include "support/child.hpp"
 #include "support/faulty_calls.hpp"
+#include "support/small_disk.hpp"
 #include "support/temp_folder.hpp"
 #include "support/test.hpp"
 
@@ -53,30 +55,6 @@ mode_t mode_of(const path& file) {
 std::ptrdiff_t open_descriptors() {
   return std::distance(std::filesystem::directory_iterator("/proc/self/fd"), std::filesystem::directory_iterator());
 }
-
-/// Collects warnings for a scope.
-class Warnings {
- public:
-  Warnings() { set_log(MGEMM_LOG_WARN, collect, &lines_); }
-  ~Warnings() { set_log(MGEMM_LOG_WARN, nullptr, nullptr); }
-  Warnings(const Warnings&) = delete;
-  Warnings& operator=(const Warnings&) = delete;
-  Warnings(Warnings&&) = delete;
-  Warnings& operator=(Warnings&&) = delete;
-
-  size_t number() const { return lines_.size(); }
-  std::string all() const {
-    std::string text;
-    for (const std::string& line : lines_) text += line + "\n";
-    return text;
-  }
-
- private:
-  static void collect(std::int32_t /*level*/, const char* line, void* lines) {
-    static_cast<std::vector<std::string>*>(lines)->emplace_back(line);
-  }
-  std::vector<std::string> lines_;
-};
 
 }  // namespace
 
@@ -154,11 +132,7 @@ TEST_CASE("a disk full of dead temporaries heals", "[cache]") {
   constexpr int no_mounts = 77;
   const int code = in_fork([&] {
     const path disk = folder.path() / "disk";
-    if (mkdir(disk.c_str(), 0700) != 0 || unshare(CLONE_NEWNS) != 0 ||
-        mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 ||
-        mount("tmpfs", disk.c_str(), "tmpfs", 0, "size=128k,mode=0700") != 0) {
-      return no_mounts;
-    }
+    if (!mount_small_disk(disk, "128k")) return no_mounts;
     set_log(MGEMM_LOG_OFF, nullptr, nullptr);
     Store store((disk / "cache").string());
     if (!store.keep(of_size(1, 1000))) return 1;
@@ -199,14 +173,14 @@ TEST_CASE("a cap that is smaller than the entry still holds", "[cache]") {
     for (std::uint64_t i = 0; i < 3; ++i) REQUIRE(store.keep(of_size(i, 1000)));
     Store small((folder.path() / "cache").string(), {.cap = cap});
     const Moved moved;
-    const Warnings warnings;
+    const CapturedLog warnings(MGEMM_LOG_WARN);
     CHECK_FALSE(small.keep(of_size(9, 2000)));
     CHECK(moved.failures(StoreFailure::too_large) == 1);
     CHECK(cache_totals(store).entries == cap / 1000);
-    CHECK(warnings.number() == 1);
-    CHECK(warnings.all().find("larger than the cap") != std::string::npos);
-    CHECK(warnings.all().find("MAMBA_GEMM_CACHE_MAX") != std::string::npos);
-    CHECK(warnings.all().find("File too large") == std::string::npos);
+    CHECK(warnings.lines().size() == 1);
+    CHECK(warnings.has("larger than the cap"));
+    CHECK(warnings.has("MAMBA_GEMM_CACHE_MAX"));
+    CHECK_FALSE(warnings.has("File too large"));
   }
 }
 
@@ -313,13 +287,13 @@ TEST_CASE("what fails for a moment is tried again", "[cache]") {
     const TempFolder folder;
     Store store((folder.path() / "cache").string());
     {
-      const Warnings warnings;
+      const CapturedLog warnings(MGEMM_LOG_WARN);
       const FaultyCalls faults({.failing = 1, .error = error, .for_ever = true});
       for (int i = 0; i < 3; ++i) {
         CHECK_FALSE(store.load(key_of(1), kind));
         CHECK_FALSE(store.refusal().empty());
       }
-      CHECK(warnings.number() == 1);
+      CHECK(warnings.lines().size() == 1);
     }
     CHECK(store.keep(of_size(1, 1000)));
     CHECK(has(store, 1));
@@ -335,9 +309,9 @@ TEST_CASE("a refusal by rule holds for a while", "[cache]") {
   REQUIRE(chmod(cache.c_str(), 0755) == 0);
   Store patient(cache.string(), {.refusal_memory = std::chrono::hours(1)});
   Store store(cache.string(), {.refusal_memory = 0ms});
-  const Warnings warnings;
+  const CapturedLog warnings(MGEMM_LOG_WARN);
   for (Store* const each : {&patient, &store, &store}) CHECK_FALSE(each->keep(of_size(1, 1000)));
-  CHECK(warnings.number() == 1);
+  CHECK(warnings.lines().size() == 1);
   {
     const FaultyCalls calls({});
     CHECK_FALSE(patient.keep(of_size(1, 1000)));
@@ -345,11 +319,11 @@ TEST_CASE("a refusal by rule holds for a while", "[cache]") {
   }
   REQUIRE(chmod(cache.c_str(), 0750) == 0);
   CHECK_FALSE(store.keep(of_size(1, 1000)));
-  CHECK(warnings.number() == 2);
+  CHECK(warnings.lines().size() == 2);
   REQUIRE(chmod(cache.c_str(), 0700) == 0);
   CHECK(store.keep(of_size(1, 1000)));
   CHECK_FALSE(patient.keep(of_size(1, 1000)));
-  CHECK(warnings.number() == 2);
+  CHECK(warnings.lines().size() == 2);
 }
 
 // Catches modes that the umask decides, which then lock out an ordinary user.

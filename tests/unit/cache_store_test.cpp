@@ -11,6 +11,7 @@
 #include "cache/flight.hpp"
 #include "support/cache.hpp"
 #include "support/child.hpp"
+#include "support/small_disk.hpp"
 #include "support/temp_folder.hpp"
 #include "support/test.hpp"
 
@@ -295,11 +296,7 @@ TEST_CASE("a small file system that fills up, then is read-only", "[cache]") {
   constexpr int no_mounts = 77;
   const int code = in_fork([&] {
     const path disk = folder.path() / "disk";
-    if (mkdir(disk.c_str(), 0700) != 0 || unshare(CLONE_NEWNS) != 0 ||
-        mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 ||
-        mount("tmpfs", disk.c_str(), "tmpfs", 0, "size=64k,mode=0700") != 0) {
-      return no_mounts;
-    }
+    if (!mount_small_disk(disk, "64k")) return no_mounts;
     set_log(MGEMM_LOG_OFF, nullptr, nullptr);
     Random random(fresh_seed());
     Store store((disk / "cache").string());

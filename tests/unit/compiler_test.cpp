@@ -11,6 +11,7 @@
 #include "base/log.hpp"
 #include "catalogue/targets.hpp"
 #include "fake_cuda/fake_nvrtc.hpp"
+#include "support/captured_log.hpp"
 #include "support/raises.hpp"
 #include "support/test.hpp"
 
@@ -41,23 +42,6 @@ extern "C" __global__ void plain(float* out, float a, float b, float c) { *out =
 )";
 
 CompileRequest request(std::string text = source) { return {"test.cu", std::move(text), headers, "compute_90a"}; }
-
-/// Takes the log's lines while it exists.
-class CapturedLog {
- public:
-  CapturedLog() { mgemm::set_log(MGEMM_LOG_INFO, receive, this); }
-  ~CapturedLog() { mgemm::set_log(MGEMM_LOG_WARN, nullptr, nullptr); }
-  CapturedLog(const CapturedLog&) = delete;
-  CapturedLog& operator=(const CapturedLog&) = delete;
-  CapturedLog(CapturedLog&&) = delete;
-  CapturedLog& operator=(CapturedLog&&) = delete;
-
-  const std::string& text() const { return text_; }
-
- private:
-  static void receive(int, const char* message, void* user) { static_cast<CapturedLog*>(user)->text_ += message; }
-  std::string text_;
-};
 
 }  // namespace
 
@@ -145,7 +129,7 @@ TEST_CASE("compiler: a failed compile says module, compiler, options and the log
   for (int line = 0; line < 1000; ++line) lines += "another line\n";
   lines += "the last line";
   fake.set_outcome(Result::Compilation, lines);
-  const CapturedLog captured;
+  const mgemm::test::CapturedLog captured;
   const Error error = error_of([&] { mgemm::compile(mgemm::nvrtc(0), request()); });
   CHECK(error.status() == MGEMM_COMPILE);
   CHECK(error.driver_code() == 6);
@@ -155,7 +139,7 @@ TEST_CASE("compiler: a failed compile says module, compiler, options and the log
   }
   CHECK(!contains(error.what(), "the last line"));
   CHECK(std::string(error.what()).size() < 2047);
-  CHECK(contains(captured.text(), "the last line"));
+  CHECK(captured.has("the last line"));
   CHECK(fake.live_programs() == 0);
 }
 

@@ -19,6 +19,7 @@
 #include "mamba_gemm/mamba_gemm.hpp"
 #include "route/dispatch.hpp"
 #include "support/cache.hpp"
+#include "support/captured_log.hpp"
 #include "support/environment.hpp"
 #include "support/raises.hpp"
 #include "support/script.hpp"
@@ -89,24 +90,6 @@ class Machine {
   std::unique_ptr<Variable> helper_;
 };
 
-class CapturedWarnings {
- public:
-  CapturedWarnings() {
-    mgemm_set_log(
-        MGEMM_LOG_WARN,
-        [](std::int32_t, const char* message, void* user) { *static_cast<std::string*>(user) += message; }, &text_);
-  }
-  ~CapturedWarnings() { mgemm_set_log(MGEMM_LOG_WARN, nullptr, nullptr); }
-  CapturedWarnings(const CapturedWarnings&) = delete;
-  CapturedWarnings& operator=(const CapturedWarnings&) = delete;
-  CapturedWarnings(CapturedWarnings&&) = delete;
-  CapturedWarnings& operator=(CapturedWarnings&&) = delete;
-  bool has(const char* words) const { return text_.find(words) != std::string::npos; }
-
- private:
-  std::string text_;
-};
-
 }  // namespace
 
 // Catches machine code that is not made, not kept, not preferred, or made again on a warm start.
@@ -137,7 +120,7 @@ TEST_CASE("module code: cold makes both kinds, warm loads the machine code and m
 TEST_CASE("module code: without a helper program PTX serves", "[cache]") {
   Machine machine("f32_nn_single_a4_small", "cat $R");
   machine.remove_helper();
-  const CapturedWarnings warnings;
+  const CapturedLog warnings(MGEMM_LOG_WARN);
   CHECK(machine.load() == "ptx");
   CHECK(machine.load() == "ptx");
   CHECK(machine.compiles() == 1);
@@ -149,7 +132,7 @@ TEST_CASE("module code: without a helper program PTX serves", "[cache]") {
 // Catches a crash of the assembler that is fatal, kept, silent, or tried again for every context of a process.
 TEST_CASE("module code: an assembler that crashes is a warning, and PTX serves", "[cache]") {
   Machine machine("f32_nn_single_a16_small", "kill -SEGV $$");
-  const CapturedWarnings warnings;
+  const CapturedLog warnings(MGEMM_LOG_WARN);
   CHECK(machine.load() == "ptx");
   CHECK(warnings.has("no machine code of f32_nn_single_a16_small"));
   CHECK(warnings.has("was killed by SIGSEGV"));
@@ -162,7 +145,7 @@ TEST_CASE("module code: an assembler that crashes is a warning, and PTX serves",
 // Catches machine code kept and tried for ever although the driver refuses it.
 TEST_CASE("module code: what the driver refuses is dropped, and PTX serves this once", "[cache]") {
   Machine machine("f32_nn_single_a4_small", "cat $R");
-  const CapturedWarnings warnings;
+  const CapturedLog warnings(MGEMM_LOG_WARN);
   const bool warm = GENERATE(false, true);
   if (warm) {
     CHECK(machine.load() == "machine code");
