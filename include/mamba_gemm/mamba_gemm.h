@@ -59,8 +59,8 @@
  *
  * What is computed, bit for bit, is written in docs/contracts.md. Each output element is
  *   v = dot;  v = alpha * v unless alpha is 1;  v = v + bias[column];  v = fma(beta, old, v) unless beta is 0
- * with every step rounded to nearest even in f32. beta = 0 never reads the old output. Subnormals are kept. Every NaN
- * that comes out is 0x7fffffff. A reduction of length 0 gives dot = +0 and reads neither a nor b.
+ * with every step rounded to nearest even in f32, and the last one then to the output's type. beta = 0 never reads the
+ * old output. Subnormals are kept. Every NaN that comes out is 0x7fffffff, or 0x7fff in a half type. A reduction of length 0 gives dot = +0 and reads neither a nor b.
  */
 #ifndef MAMBA_GEMM_H
 #define MAMBA_GEMM_H
@@ -310,7 +310,12 @@ MGEMM_API mgemm_status mgemm_download(mgemm_context context, void* destination, 
 /* ---- Problems -----------------------------------------------------------------------------------------------------*/
 
 enum { MGEMM_OP_NN = 1, MGEMM_OP_TN = 2, MGEMM_OP_NT = 3 };
-enum { MGEMM_TYPE_F32 = 1 };
+
+/* What the elements of a and b are, and how they are multiplied (docs/contracts.md). F32: exactly, by chains of fused
+ * multiply-adds. BF16 and F16: as tensor cores do it, added up in f32. TF32: stored as f32, rounded to 10 fraction bits
+ * (nearest even), and then as tensor cores do it. The output is f32, or, of BF16 and F16 with NN and NT, of the same
+ * type; there is no TF32 output. Kernels for GPUs exist for F32; the reference device computes them all. */
+enum { MGEMM_TYPE_F32 = 1, MGEMM_TYPE_BF16 = 2, MGEMM_TYPE_F16 = 3, MGEMM_TYPE_TF32 = 4 };
 
 typedef struct mgemm_problem {
   size_t struct_size;
@@ -330,8 +335,9 @@ typedef struct mgemm_problem {
  * sizeof(mgemm_problem). Any thread. */
 MGEMM_API mgemm_status mgemm_problem_init(mgemm_problem* problem, size_t size, int32_t op) MGEMM_NOEXCEPT;
 
-/* The problem string, the name of a problem in logs, tests and on the command line: op, type, MxKxN, then what differs
- * from the defaults: "nn:f32:256x768x512:bias:lda=800:alpha=0.5". Reading it back gives the same problem, alpha and
+/* The problem string, the name of a problem in logs, tests and on the command line: op, type (f32, bf16, f16, tf32),
+ * MxKxN, then what differs from the defaults: "nn:f32:256x768x512:bias:lda=800:alpha=0.5". The default output type is
+ * the halves' own with NN and NT, and f32 otherwise. Reading it back gives the same problem, alpha and
  * beta bit for bit (a NaN other than 0x7fc00000 is written as its bits, alpha=0x7f800001). Leading dimensions equal to
  * the row length are written as contiguous, that is, left out. The problem is checked first. By the string rule. Any
  * thread. */
@@ -359,7 +365,8 @@ typedef uint64_t mgemm_plan;
 typedef uint64_t mgemm_launch;
 
 /* Makes a plan. `alignment` is what the caller promises of the addresses of a and b and of their leading dimensions in
- * bytes: a power of two from 4 to 256, or 0 for no more than the element size; above 16 it counts as 16. It selects
+ * bytes: a power of two from the element size to 256, or 0 for no more than that size; above 16 it counts as 16. It
+ * selects
  * among kernels with the same bits. May compile (seconds, cold) and load code. The context keeps the plans it made and
  * used last, and gives one of them if it is asked for the same again. Errors: MGEMM_INVALID_ARGUMENT,
  * MGEMM_UNSUPPORTED, MGEMM_EXCLUDED and MGEMM_QUALIFICATION (no kernel for it may be used, or none computes its
@@ -420,7 +427,7 @@ typedef struct mgemm_verify_report {
   int64_t checked;                 /* output elements compared */
   int64_t mismatches;              /* of which differ */
   int64_t first_row, first_column; /* of the first differing one in row-major order; -1 if none */
-  uint32_t got, expected;          /* its bits */
+  uint32_t got, expected;          /* its bits, of a half type in the low half */
   uint64_t reserved[4];
 } mgemm_verify_report;
 
@@ -470,7 +477,7 @@ MGEMM_API mgemm_status mgemm_gemm(mgemm_context context, const mgemm_problem* pr
 
 /* What the contract says `count` single output elements must be: values[i] for (rows[i], columns[i]), computed on the
  * host from operands in host memory without writing to `operands->out`, which is read only if beta is not 0 and may be
- * 0 otherwise. `profile` is an MGEMM_PROFILE_*. For audits of large outputs; a reference context computes whole ones.
+ * 0 otherwise. An output of a half type is given as the f32 of the same value, NaN as 0x7fffffff. `profile` is an MGEMM_PROFILE_*. For audits of large outputs; a reference context computes whole ones.
  * Errors: MGEMM_INVALID_ARGUMENT. Any thread. */
 MGEMM_API mgemm_status mgemm_evaluate(int32_t profile, const mgemm_problem* problem, const mgemm_operands* operands,
                                       int64_t count, const int64_t* rows, const int64_t* columns,

@@ -10,9 +10,9 @@ using namespace mgemm;
 namespace {
 
 /// The caller's array, whose elements may be larger than ours.
-std::vector<Problem> problems_of(const mgemm_problem* problems, std::size_t count) {
-  std::vector<Problem> checked;
-  if (count == 0) return checked;
+std::vector<WarmupItem> items_of(const mgemm_problem* problems, std::size_t count, std::int32_t alignment) {
+  std::vector<WarmupItem> items;
+  if (count == 0) return items;
   const std::size_t stride = checked_struct_size(problems, "problems[0]");
   const auto* next = reinterpret_cast<const unsigned char*>(problems);
   for (std::size_t i = 0; i < count; ++i, next += stride) {
@@ -21,12 +21,13 @@ std::vector<Problem> problems_of(const mgemm_problem* problems, std::size_t coun
       invalid("problems[{}].struct_size is {}; it must be {}, that of problems[0]", i, problem->struct_size, stride);
     }
     try {
-      checked.push_back(check_problem(read_struct(problem, "problem")));
+      const Problem checked = check_problem(read_struct(problem, "problem"));
+      items.push_back({checked, checked_alignment(alignment, checked.in_type)});
     } catch (const Error& error) {
       throw Error(error.status(), fmt::format("problems[{}]: {}", i, error.what()));
     }
   }
-  return checked;
+  return items;
 }
 
 }  // namespace
@@ -35,11 +36,10 @@ mgemm_status mgemm_warmup(mgemm_context context, const mgemm_problem* problems, 
                           int32_t threads, mgemm_progress_fn progress, void* user) noexcept {
   return context_call(context, [&](Context& c) {
     require_thread_count("threads", threads);
-    const std::vector<Problem> checked = problems_of(problems, count);
+    const std::vector<WarmupItem> items = items_of(problems, count, alignment);
     const auto report = [&](std::int64_t done, std::int64_t total, const char* what) {
       return progress == nullptr || progress(done, total, what, user) == 0;
     };
-    const std::int32_t promised = checked_alignment(alignment, Type::f32);
-    if (!warm_up(c, checked, promised, threads, report)) fail(MGEMM_CANCELLED, "stopped by progress");
+    if (!warm_up(c, items, threads, report)) fail(MGEMM_CANCELLED, "stopped by progress");
   });
 }

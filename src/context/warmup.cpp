@@ -15,14 +15,13 @@ namespace mgemm {
 namespace {
 
 /// The kernels that dispatch would choose first, each once.
-std::vector<const KernelRow*> first_choices(const Context& context, std::span<const Problem> problems,
-                                            std::int32_t alignment) {
+std::vector<const KernelRow*> first_choices(const Context& context, std::span<const WarmupItem> items) {
   std::vector<const KernelRow*> rows;
   if (context.cuda == nullptr) return rows;
-  for (const Problem& problem : problems) {
+  for (const auto& [problem, alignment] : items) {
     if (output_rows(problem) == 0 || output_columns(problem) == 0) continue;
     const auto all = candidates(problem, contract_of(problem), alignment, context.device->facts().multiprocessors);
-    const auto first = std::ranges::find_if(all, [&](const KernelRow* row) { return fits_grid(*row, problem); });
+    const auto first = std::ranges::find_if(all, [&p = problem](const KernelRow* row) { return fits_grid(*row, p); });
     if (first != all.end() && std::ranges::find(rows, *first) == rows.end()) rows.push_back(*first);
   }
   return rows;
@@ -48,11 +47,10 @@ class Steps {
 
 }  // namespace
 
-bool warm_up(Context& context, std::span<const Problem> problems, std::int32_t alignment, int threads,
-             const WarmupProgress& progress) {
+bool warm_up(Context& context, std::span<const WarmupItem> items, int threads, const WarmupProgress& progress) {
   require_no_capture(context, "warming up");
-  const std::vector<const KernelRow*> rows = first_choices(context, problems, alignment);
-  Steps steps(static_cast<std::int64_t>(rows.size() + problems.size()), progress);
+  const std::vector<const KernelRow*> rows = first_choices(context, items);
+  Steps steps(static_cast<std::int64_t>(rows.size() + items.size()), progress);
   run_parallel(static_cast<std::int64_t>(rows.size()), threads, [&](std::int64_t index, int slot) {
     if (steps.is_stopped()) return;
     const KernelRow& row = *rows.at(static_cast<size_t>(index));
@@ -64,7 +62,7 @@ bool warm_up(Context& context, std::span<const Problem> problems, std::int32_t a
     steps.finish(row.module.c_str(), slot == 0);
   });
   std::exception_ptr first_failure;
-  for (const Problem& problem : problems) {
+  for (const auto& [problem, alignment] : items) {
     if (steps.is_stopped()) return false;
     try {
       plan_for(context, problem, alignment);

@@ -170,24 +170,24 @@ void CudaDevice::download(void* destination, std::uint64_t source, std::int64_t 
   synchronize(stream);
 }
 
-void CudaDevice::download_words(void* destination, std::uint64_t source, std::int64_t stride, std::int64_t count,
-                                Stream stream) {
-  constexpr std::int64_t word = 4;
-  if (stride == word || count == 1) return download(destination, source, count * word, stream);
+void CudaDevice::download_elements(void* destination, std::uint64_t source, std::int64_t size, std::int64_t stride,
+                                   std::int64_t count, Stream stream) {
+  if (stride == size || count == 1) return download(destination, source, count * size, stream);
   const CurrentContext current(driver_, context_);
-  // Pitches are limited to 2^31 - 1 (CU_DEVICE_ATTRIBUTE_MAX_PITCH); beyond that, word by word.
+  // Pitches are limited to 2^31 - 1 (CU_DEVICE_ATTRIBUTE_MAX_PITCH); beyond that, one by one.
   const bool pitched = stride <= std::numeric_limits<std::int32_t>::max();
   const std::int64_t rows = pitched ? count : 1;
   for (std::int64_t first = 0; first < count; first += rows) {
     cuda::Memcpy2D request;
     request.src_device = source + static_cast<std::uint64_t>(first * stride);
-    request.src_pitch = static_cast<std::size_t>(pitched ? stride : word);
+    request.src_pitch = static_cast<std::size_t>(pitched ? stride : size);
     request.dst_type = cuda::MemoryType::Host;
-    request.dst_host = static_cast<std::byte*>(destination) + first * word;
-    request.dst_pitch = word;
-    request.width_bytes = word;
+    request.dst_host = static_cast<std::byte*>(destination) + first * size;
+    request.dst_pitch = static_cast<std::size_t>(size);
+    request.width_bytes = static_cast<std::size_t>(size);
     request.height = static_cast<std::size_t>(rows);
-    check(driver_.cuMemcpy2DAsync(&request, handle(stream)), "cuMemcpy2DAsync", "{} words from {:#x}", count, source);
+    check(driver_.cuMemcpy2DAsync(&request, handle(stream)), "cuMemcpy2DAsync", "{} elements from {:#x}", count,
+          source);
   }
   synchronize(stream);
 }

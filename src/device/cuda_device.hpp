@@ -38,8 +38,8 @@ class CudaDevice final : public Device {
   void release(std::uint64_t address) override;
   void upload(std::uint64_t destination, const void* source, std::int64_t bytes, Stream stream) override;
   void download(void* destination, std::uint64_t source, std::int64_t bytes, Stream stream) override;
-  void download_words(void* destination, std::uint64_t source, std::int64_t stride, std::int64_t count,
-                      Stream stream) override;
+  void download_elements(void* destination, std::uint64_t source, std::int64_t size, std::int64_t stride,
+                         std::int64_t count, Stream stream) override;
   void copy(std::uint64_t destination, std::uint64_t source, std::int64_t bytes, Stream stream) override;
   void fill_words(std::uint64_t destination, std::uint32_t word, std::int64_t count, Stream stream) override;
   void enqueue(const Work& work, Stream stream) override;

@@ -52,9 +52,9 @@ class Device {
   /// Ordered on the stream and complete on return.
   virtual void upload(std::uint64_t destination, const void* source, std::int64_t bytes, Stream stream) = 0;
   virtual void download(void* destination, std::uint64_t source, std::int64_t bytes, Stream stream) = 0;
-  /// `count` words of 4 bytes, `stride` bytes apart on the device, packed on the host.
-  virtual void download_words(void* destination, std::uint64_t source, std::int64_t stride, std::int64_t count,
-                              Stream stream) = 0;
+  /// `count` elements of `size` bytes, `stride` bytes apart on the device, packed on the host.
+  virtual void download_elements(void* destination, std::uint64_t source, std::int64_t size, std::int64_t stride,
+                                 std::int64_t count, Stream stream) = 0;
   /// Ordered on the stream.
   virtual void copy(std::uint64_t destination, std::uint64_t source, std::int64_t bytes, Stream stream) = 0;
   virtual void fill_words(std::uint64_t destination, std::uint32_t word, std::int64_t count, Stream stream) = 0;

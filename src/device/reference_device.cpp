@@ -50,11 +50,12 @@ class ReferenceDevice final : public Device {
   void download(void* destination, std::uint64_t source, std::int64_t bytes, Stream) override {
     std::memmove(destination, host(source), static_cast<size_t>(bytes));
   }
-  void download_words(void* destination, std::uint64_t source, std::int64_t stride, std::int64_t count,
-                      Stream) override {
-    auto* const words = static_cast<std::byte*>(destination);
+  void download_elements(void* destination, std::uint64_t source, std::int64_t size, std::int64_t stride,
+                         std::int64_t count, Stream) override {
+    auto* const elements = static_cast<std::byte*>(destination);
     for (std::int64_t i = 0; i < count; ++i) {
-      std::memcpy(words + 4 * i, host(source + static_cast<std::uint64_t>(i * stride)), 4);
+      std::memcpy(elements + size * i, host(source + static_cast<std::uint64_t>(i * stride)),
+                  static_cast<size_t>(size));
     }
   }
   void copy(std::uint64_t destination, std::uint64_t source, std::int64_t bytes, Stream) override {

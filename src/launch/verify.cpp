@@ -1,6 +1,6 @@
 #include <algorithm>
-#include <bit>
 #include <cmath>
+#include <cstring>
 #include <numeric>
 #include <random>
 
@@ -11,8 +11,6 @@
 
 namespace mgemm {
 namespace {
-
-constexpr std::int64_t word = 4;
 
 /// `count` of 0 .. extent - 1, ascending, with the first and the last. (Knuth, The Art of Computer Programming, volume
 /// 2, 3.4.2, algorithm S where many are wanted; few are drawn until they differ.)
@@ -62,108 +60,125 @@ struct Sample {
   }
 };
 
+/// Gathered packed one after the other, as they lie in memory.
+struct Gathered {
+  Type type;
+  std::vector<std::byte> bytes;
+
+  Gathered(Type of, size_t count) : type(of), bytes(count * static_cast<size_t>(size_of(of))) {}
+  void* at(size_t index) { return bytes.data() + index * static_cast<size_t>(size_of(type)); }
+  std::uint32_t bits(size_t index) const {
+    const auto size = static_cast<size_t>(size_of(type));
+    std::uint32_t value = 0;
+    std::memcpy(&value, bytes.data() + index * size, size);
+    return value;
+  }
+};
+
 /// Reads parts of device matrices.
 class Gatherer {
  public:
   Gatherer(Device& device, Stream stream) : device_(device), stream_(stream) {}
 
-  /// For each of `lines` the `length` elements along the other dimension, packed.
-  std::vector<float> lines(std::uint64_t address, const std::vector<std::int64_t>& lines, std::int64_t line_stride,
-                           std::int64_t length, std::int64_t element_stride) {
-    std::vector<float> values(lines.size() * static_cast<size_t>(length));
-    if (length == 0) return values;
-    float* next = values.data();
-    for (const std::int64_t line : lines) {
-      device_.download_words(next, address + static_cast<std::uint64_t>(line * line_stride * word),
-                             element_stride * word, length, stream_);
-      next += length;
+  /// For each of `lines` the `length` elements along the other dimension.
+  Gathered lines(std::uint64_t address, Type type, const std::vector<std::int64_t>& lines, std::int64_t line_stride,
+                 std::int64_t length, std::int64_t element_stride) {
+    Gathered elements(type, lines.size() * static_cast<size_t>(length));
+    if (length == 0) return elements;
+    const std::int64_t size = size_of(type);
+    for (size_t i = 0; i < lines.size(); ++i) {
+      device_.download_elements(elements.at(i * static_cast<size_t>(length)),
+                                address + static_cast<std::uint64_t>(lines[i] * line_stride * size), size,
+                                element_stride * size, length, stream_);
     }
-    return values;
+    return elements;
   }
 
-  /// The elements at `columns` of a row of `width` elements at `address`.
-  void pick(std::uint64_t address, std::int64_t width, const std::vector<std::int64_t>& columns, float* target) {
-    constexpr std::int64_t whole_row_up_to = 1 << 20;
-    if (width > whole_row_up_to) {
-      for (const std::int64_t column : columns) {
-        device_.download(target++, address + static_cast<std::uint64_t>(column * word), word, stream_);
-      }
-      return;
+  /// The elements at rows and columns of the sample.
+  Gathered crossings(std::uint64_t address, const Layout& layout, const std::vector<std::int64_t>& rows,
+                     const std::vector<std::int64_t>& columns) {
+    Gathered elements(layout.type, rows.size() * columns.size());
+    for (size_t i = 0; i < rows.size(); ++i) {
+      const std::int64_t row_bytes = rows[i] * layout.leading * size_of(layout.type);
+      pick(address + static_cast<std::uint64_t>(row_bytes), layout, columns, elements, i * columns.size());
     }
-    std::vector<float> row(static_cast<size_t>(width));
-    device_.download(row.data(), address, width * word, stream_);
-    for (const std::int64_t column : columns) *target++ = row.at(static_cast<size_t>(column));
-  }
-
-  std::vector<float> crossings(std::uint64_t address, const Layout& layout, const Sample& sample) {
-    std::vector<float> values(sample.rows.size() * sample.columns.size());
-    float* next = values.data();
-    for (const std::int64_t row : sample.rows) {
-      pick(address + static_cast<std::uint64_t>(row * layout.leading * word), layout.columns, sample.columns, next);
-      next += sample.columns.size();
-    }
-    return values;
+    return elements;
   }
 
  private:
+  /// The elements at `columns` of the row at `address`, from element `first` of the target on.
+  void pick(std::uint64_t address, const Layout& layout, const std::vector<std::int64_t>& columns, Gathered& target,
+            size_t first) {
+    constexpr std::int64_t whole_row_up_to = 1 << 20;
+    const std::int64_t size = size_of(layout.type);
+    if (layout.columns > whole_row_up_to) {
+      for (size_t i = 0; i < columns.size(); ++i) {
+        device_.download(target.at(first + i), address + static_cast<std::uint64_t>(columns[i] * size), size, stream_);
+      }
+      return;
+    }
+    Gathered row(layout.type, static_cast<size_t>(layout.columns));
+    device_.download(row.bytes.data(), address, layout.columns * size, stream_);
+    for (size_t i = 0; i < columns.size(); ++i) {
+      std::memcpy(target.at(first + i), row.at(static_cast<size_t>(columns[i])), static_cast<size_t>(size));
+    }
+  }
+
   Device& device_;
   Stream stream_;
 };
 
 /// What the contract gives at the crossings of the sample, from the operands on the device.
-std::vector<float> expected_at(Gatherer& gather, const Launch& launch, const Sample& sample, int threads) {
+Gathered expected_at(Gatherer& gather, const Launch& launch, const Sample& sample, int threads) {
   const Plan& plan = *launch.plan;
   const Problem& p = plan.problem;
   const std::int64_t r = reduction(p);
   const Strides a_strides = strides_a(p);
   const Strides b_strides = strides_b(p);
-  const std::vector<float> a = gather.lines(launch.operands.a, sample.rows, a_strides.row, r, a_strides.column);
-  const std::vector<float> b = gather.lines(launch.operands.b, sample.columns, b_strides.column, r, b_strides.row);
-  std::vector<float> bias(p.bias ? sample.columns.size() : 0);
-  if (p.bias) gather.pick(launch.operands.bias, output_columns(p), sample.columns, bias.data());
-  std::vector<float> out(sample.rows.size() * sample.columns.size());
-  if (p.beta != 0) out = gather.crossings(launch.operands.out, layout_out(p), sample);
+  const Gathered a = gather.lines(launch.operands.a, p.in_type, sample.rows, a_strides.row, r, a_strides.column);
+  const Gathered b = gather.lines(launch.operands.b, p.in_type, sample.columns, b_strides.column, r, b_strides.row);
+  Gathered bias(Type::f32, 0);
+  if (p.bias) bias = gather.crossings(launch.operands.bias, layout_bias(p), {0}, sample.columns);
+  Gathered out(p.out_type, sample.rows.size() * sample.columns.size());
+  if (p.beta != 0) out = gather.crossings(launch.operands.out, layout_out(p), sample.rows, sample.columns);
 
-  EvaluatorInput input;
+  EvaluatorInput input = evaluator_input(p, plan.contract);
   input.rows = static_cast<std::int64_t>(sample.rows.size());
   input.columns = static_cast<std::int64_t>(sample.columns.size());
-  input.reduction = r;
-  input.a = a.data();
+  input.a = a.bytes.data();
   input.a_strides = {r, 1};
-  input.b = b.data();
+  input.b = b.bytes.data();
   input.b_strides = {1, r};
-  input.bias = p.bias ? bias.data() : nullptr;
-  input.out = out.data();
+  input.bias = p.bias ? reinterpret_cast<const float*>(bias.bytes.data()) : nullptr;
+  input.out = out.bytes.data();
   input.out_leading = input.columns;
-  input.alpha = p.alpha;
-  input.beta = p.beta;
-  input.slices = plan.contract.slices;
-  input.fold = plan.contract.fold;
   // The reference device runs the vectorised loops; here they must not check themselves.
   evaluate(input, Isa::generic, threads);
   return out;
 }
 
 /// Runs the launch on a copy of its output and reads the sample back.
-std::vector<float> run_shadow(Context& context, Gatherer& gather, const Launch& launch, const Sample& sample) {
+Gathered run_shadow(Context& context, Gatherer& gather, const Launch& launch, const Sample& sample) {
   const Plan& plan = *launch.plan;
   const Layout layout = layout_out(plan.problem);
   const std::int64_t bytes = span_bytes(layout);
   // The copy is aligned as the output is, so that the kernel takes the same path.
-  constexpr std::uint64_t alignment = 256;
-  Scratch scratch(*context.device, bytes + static_cast<std::int64_t>(alignment));
+  constexpr std::int64_t alignment = 256;
+  Scratch scratch(*context.device, bytes + 2 * alignment);
   const std::uint64_t shadow = scratch.address() + launch.operands.out % alignment;
   if (plan.problem.beta != 0) {
     context.device->copy(shadow, launch.operands.out, bytes, context.stream);
   } else {
-    constexpr std::uint32_t poison = 0xffbadbadU;  // a NaN that no product gives: an element not written is found
-    context.device->fill_words(shadow, poison, bytes / word, context.stream);
+    // In every type a NaN that no product gives: an element not written is found.
+    constexpr std::uint32_t poison = 0xffbaffbaU;
+    constexpr std::int64_t word = 4;
+    context.device->fill_words(scratch.address(), poison, ceil_div(bytes, word) + alignment / word, context.stream);
   }
   mgemm_operands operands = launch.operands;
   operands.out = shadow;
   context.device->enqueue(bind_work(plan, operands), context.stream);
   context.device->synchronize(context.stream);
-  return gather.crossings(shadow, layout, sample);
+  return gather.crossings(shadow, layout, sample.rows, sample.columns);
 }
 
 }  // namespace
@@ -180,12 +195,13 @@ mgemm_verify_report verify(Context& context, const Launch& launch, std::int64_t 
 
   const Sample sample(problem, samples, seed);
   Gatherer gather(*context.device, context.stream);
-  const std::vector<float> expected = expected_at(gather, launch, sample, context.threads);
-  const std::vector<float> got = run_shadow(context, gather, launch, sample);
-  report.checked = static_cast<std::int64_t>(got.size());
-  for (size_t i = 0; i < got.size(); ++i) {
-    const auto got_bits = std::bit_cast<std::uint32_t>(got[i]);
-    const auto expected_bits = std::bit_cast<std::uint32_t>(expected[i]);
+  const Gathered expected = expected_at(gather, launch, sample, context.threads);
+  const Gathered got = run_shadow(context, gather, launch, sample);
+  const size_t count = sample.rows.size() * sample.columns.size();
+  report.checked = static_cast<std::int64_t>(count);
+  for (size_t i = 0; i < count; ++i) {
+    const std::uint32_t got_bits = got.bits(i);
+    const std::uint32_t expected_bits = expected.bits(i);
     if (got_bits == expected_bits) continue;
     if (report.mismatches++ == 0) {
       report.first_row = sample.rows.at(i / sample.columns.size());

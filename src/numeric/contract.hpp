@@ -5,6 +5,7 @@
 #include <string>
 
 #include "base/checked.hpp"
+#include "numeric/arithmetic.hpp"
 #include "numeric/problem.hpp"
 
 namespace mgemm {
@@ -23,6 +24,7 @@ struct Slices {
 struct Contract {
   const char* name = nullptr;
   int revision = 0;
+  Arithmetic arithmetic = Arithmetic::fma32;
   Slices slices;
   Fold fold = Fold::f32;
 };
@@ -31,9 +33,19 @@ struct Contract {
 struct ContractRevision {
   const char* name;
   int revision;
+  Arithmetic arithmetic;
 };
-inline constexpr ContractRevision f32_fma{"F32_FMA", 1};
-inline constexpr std::array contract_set{f32_fma};
+inline constexpr ContractRevision f32_fma{"F32_FMA", 1, Arithmetic::fma32};
+inline constexpr ContractRevision mma_f32{"MMA_F32/L16F25", 1, Arithmetic::l16f25};
+inline constexpr ContractRevision tf32{"TF32/L8F25", 1, Arithmetic::l8f25};
+inline constexpr std::array contract_set{f32_fma, mma_f32, tf32};
+
+constexpr const ContractRevision& contract_for(Type type) {
+  return is_half(type) ? mma_f32 : type == Type::tf32 ? tf32 : f32_fma;
+}
+
+/// Steps of the reduction that are executed together: the last group of a slice is filled up with +0.
+constexpr std::int64_t group_of(Type type) { return is_half(type) ? 16 : type == Type::tf32 ? 8 : 1; }
 
 /// L = 64 * ceil(R / (64 S)). Slices that would be empty do not exist.
 constexpr Slices cut(std::int64_t reduction, std::int64_t slices) {
@@ -55,12 +67,17 @@ constexpr std::int64_t weight_gradient_slices(std::int64_t m, std::int64_t k, st
   return std::clamp<std::int64_t>(132 / tiles, 1, most);
 }
 
+constexpr std::int64_t slices_of(const Problem& p) {
+  if (p.op == Op::tn) return weight_gradient_slices(p.m, p.k, p.n);
+  return p.in_type == Type::f32 ? f32_slices_forward(reduction(p), output_columns(p)) : 1;
+}
+
+/// On a board with the arithmetic of sm_90.
 constexpr Contract contract_of(const Problem& p) {
-  const std::int64_t r = reduction(p);
-  if (p.op == Op::tn) {
-    return {f32_fma.name, f32_fma.revision, cut(r, weight_gradient_slices(p.m, p.k, p.n)), Fold::f64};
-  }
-  return {f32_fma.name, f32_fma.revision, cut(r, f32_slices_forward(r, output_columns(p))), Fold::f32};
+  const ContractRevision& which = contract_for(p.in_type);
+  const bool exact = p.in_type == Type::f32;
+  return {which.name, which.revision, which.arithmetic, cut(reduction(p), slices_of(p)),
+          exact && p.op == Op::tn ? Fold::f64 : Fold::f32};
 }
 
 /// "F32_FMA/1": name and revision.

@@ -9,6 +9,7 @@
 
 #include "base/error.hpp"
 #include "base/thread_pool.hpp"
+#include "numeric/element.hpp"
 #include "numeric/float_environment.hpp"
 #include "numeric/micro_kernel.hpp"
 #include "numeric/packing.hpp"
@@ -17,6 +18,10 @@ namespace mgemm {
 namespace {
 
 constexpr std::int64_t round_up(std::int64_t value, std::int64_t unit) { return ceil_div(value, unit) * unit; }
+
+const void* element_at(Type type, const void* array, std::int64_t index) {
+  return static_cast<const std::byte*>(array) + index * size_of(type);
+}
 
 // ---- Blocking: none of it enters the bits, since chains are kept in memory between parts ----
 
@@ -51,7 +56,7 @@ Blocking choose_blocking(const EvaluatorInput& in, const MicroKernel& kernel, in
     while (rows / 2 >= least_rows && too_few()) rows /= 2;
   }
   return {even_block(in.rows, rows, kernel.rows), even_block(in.columns, columns, kernel.columns),
-          std::clamp<std::int64_t>(in.reduction, 1, most_steps)};
+          round_up(std::clamp<std::int64_t>(in.reduction, 1, most_steps), group_of(in.in_type))};
 }
 
 // ---- Scratch memory ----
@@ -70,17 +75,17 @@ Aligned<T> make_aligned(std::int64_t count) {
 
 /// One thread's, for as many blocks as it takes. A few MB at most, however large the product.
 struct Scratch {
-  Aligned<float> a, b;       // packed
-  Aligned<float> chains;     // a block of output, tile by tile: the running chain of each element
-  Aligned<float> total_f32;  // what the slices so far add up to; only if there are several
+  Aligned<std::uint32_t> a, b;  // packed
+  Aligned<float> chains;        // a block of output, tile by tile: the running chain of each element
+  Aligned<float> total_f32;     // what the slices so far add up to; only if there are several
   Aligned<double> total_f64;
 };
 
 Scratch make_scratch(const EvaluatorInput& in, const Blocking& blocking) {
   const std::int64_t elements = blocking.rows * blocking.columns;
   Scratch scratch;
-  scratch.a = make_aligned<float>(blocking.rows * blocking.steps);
-  scratch.b = make_aligned<float>(blocking.columns * blocking.steps);
+  scratch.a = make_aligned<std::uint32_t>(blocking.rows * blocking.steps);
+  scratch.b = make_aligned<std::uint32_t>(blocking.columns * blocking.steps);
   scratch.chains = make_aligned<float>(elements);
   if (in.slices.count > 1 && in.fold == Fold::f32) scratch.total_f32 = make_aligned<float>(elements);
   if (in.slices.count > 1 && in.fold == Fold::f64) scratch.total_f64 = make_aligned<double>(elements);
@@ -114,12 +119,14 @@ std::int64_t elements_of(const Block& block, const MicroKernel& kernel) {
 /// Continues all chains of the block over steps [begin, end), which fit the packing buffers.
 void continue_chains(const EvaluatorInput& in, const MicroKernel& kernel, const Block& block, std::int64_t begin,
                      std::int64_t end, Scratch& scratch) {
-  const std::int64_t steps = end - begin;
-  const float* a = in.a + block.row * in.a_strides.row + begin * in.a_strides.column;
-  const float* b = in.b + begin * in.b_strides.row + block.column * in.b_strides.column;
-  pack({a, block.rows, in.a_strides.row, steps, in.a_strides.column}, kernel.rows, scratch.a.get());
-  pack({b, block.columns, in.b_strides.column, steps, in.b_strides.row}, kernel.columns, scratch.b.get());
+  const void* a = element_at(in.in_type, in.a, block.row * in.a_strides.row + begin * in.a_strides.column);
+  const void* b = element_at(in.in_type, in.b, begin * in.b_strides.row + block.column * in.b_strides.column);
+  pack({a, in.in_type, block.rows, in.a_strides.row, end - begin, in.a_strides.column}, Side::a, kernel.rows,
+       scratch.a.get());
+  pack({b, in.in_type, block.columns, in.b_strides.column, end - begin, in.b_strides.row}, Side::b, kernel.columns,
+       scratch.b.get());
 
+  const std::int64_t steps = round_up(end - begin, group_of(in.in_type));
   float* tile = scratch.chains.get();
   for (std::int64_t j = 0; j < block.tile_columns; ++j) {
     for (std::int64_t i = 0; i < block.tile_rows; ++i, tile += std::int64_t{kernel.rows} * kernel.columns) {
@@ -159,21 +166,25 @@ void fold_slices(const EvaluatorInput& in, const MicroKernel& kernel, const Bloc
   for (std::int64_t i = 0; i < elements; ++i) chains[i] = static_cast<float>(total[i]);
 }
 
-float finish(const EvaluatorInput& in, float value, std::int64_t column, const float* out) {
+/// Takes the chain of an output element to its end and stores it as element `index` of out.
+template <typename Out>
+void finish(const EvaluatorInput& in, Out, float value, std::int64_t column, std::int64_t index) {
   if (in.alpha != 1) value = in.alpha * value;
   if (in.bias != nullptr) value += in.bias[column];
-  if (in.beta != 0) value = std::fma(in.beta, *out, value);
-  return std::isnan(value) ? std::bit_cast<float>(canonical_nan_bits) : value;
+  if (in.beta != 0) value = std::fma(in.beta, Out::load(in.out, index), value);
+  Out::store(in.out, index, std::isnan(value) ? std::bit_cast<float>(canonical_nan_bits) : value);
 }
 
-void write_block(const EvaluatorInput& in, const MicroKernel& kernel, const Block& block, const float* chains) {
+template <typename Out>
+void write_block(const EvaluatorInput& in, const MicroKernel& kernel, const Block& block, const float* chains,
+                 Out type) {
   const std::int64_t tile_elements = std::int64_t{kernel.rows} * kernel.columns;
   for (std::int64_t i = 0; i < block.rows; ++i) {
     const float* row_of_tile = chains + i / kernel.rows * tile_elements + i % kernel.rows * kernel.columns;
-    float* out = in.out + (block.row + i) * in.out_leading + block.column;
+    const std::int64_t first = (block.row + i) * in.out_leading + block.column;
     for (std::int64_t j = 0; j < block.columns; ++j) {
       const float* tile_row = row_of_tile + j / kernel.columns * block.tile_rows * tile_elements;
-      out[j] = finish(in, tile_row[j % kernel.columns], block.column + j, out + j);
+      finish(in, type, tile_row[j % kernel.columns], block.column + j, first + j);
     }
   }
 }
@@ -188,21 +199,21 @@ void write_block(const EvaluatorInput& in, const MicroKernel& kernel, const Bloc
   } else {
     fold_slices(in, kernel, block, steps_at_once, scratch, scratch.total_f64.get());
   }
-  write_block(in, kernel, block, scratch.chains.get());
+  with_elements(in.out_type, [&](auto type) { write_block(in, kernel, block, scratch.chains.get(), type); });
 }
 
-const MicroKernel& micro_kernel(Isa isa) {
+const MicroKernel& micro_kernel(Isa isa, Arithmetic arithmetic) {
   if (!is_supported(isa))
     fail(MGEMM_UNSUPPORTED, "the evaluator's {} loops do not run on this processor", name_of(isa));
   switch (isa) {
     case Isa::avx512:
-      return *avx512_micro_kernel();
+      return *avx512_micro_kernel(arithmetic);
     case Isa::avx2:
-      return *avx2_micro_kernel();
+      return *avx2_micro_kernel(arithmetic);
     case Isa::generic:
       break;
   }
-  return *generic_micro_kernel();
+  return *generic_micro_kernel(arithmetic);
 }
 
 template <typename T>
@@ -212,26 +223,33 @@ T* at_address(std::uint64_t address) {
 
 }  // namespace
 
-EvaluatorInput evaluator_input(const Problem& problem, const mgemm_operands& operands) {
-  const Contract contract = contract_of(problem);
-  return {.rows = output_rows(problem),
+EvaluatorInput evaluator_input(const Problem& problem, const Contract& contract) {
+  return {.in_type = problem.in_type,
+          .out_type = problem.out_type,
+          .arithmetic = contract.arithmetic,
+          .rows = output_rows(problem),
           .columns = output_columns(problem),
           .reduction = reduction(problem),
-          .a = at_address<const float>(operands.a),
-          .a_strides = strides_a(problem),
-          .b = at_address<const float>(operands.b),
-          .b_strides = strides_b(problem),
-          .bias = problem.bias ? at_address<const float>(operands.bias) : nullptr,
-          .out = at_address<float>(operands.out),
-          .out_leading = problem.ldout,
           .alpha = problem.alpha,
           .beta = problem.beta,
           .slices = contract.slices,
           .fold = contract.fold};
 }
 
+EvaluatorInput evaluator_input(const Problem& problem, const mgemm_operands& operands) {
+  EvaluatorInput input = evaluator_input(problem, contract_of(problem));
+  input.a = at_address<const void>(operands.a);
+  input.a_strides = strides_a(problem);
+  input.b = at_address<const void>(operands.b);
+  input.b_strides = strides_b(problem);
+  input.bias = problem.bias ? at_address<const float>(operands.bias) : nullptr;
+  input.out = at_address<void>(operands.out);
+  input.out_leading = problem.ldout;
+  return input;
+}
+
 void evaluate(const EvaluatorInput& input, Isa isa, int threads) {
-  const MicroKernel& kernel = micro_kernel(isa);
+  const MicroKernel& kernel = micro_kernel(isa, input.arithmetic);
   if (input.rows <= 0 || input.columns <= 0) return;
   const Blocking blocking = choose_blocking(input, kernel, threads);
   const std::int64_t block_rows = ceil_div(input.rows, blocking.rows);

@@ -10,7 +10,9 @@ namespace {
 constexpr std::int64_t rows = 6;
 constexpr std::int64_t columns = 16;
 
-void run(std::int64_t steps, const float* a, const float* b, float* tile) {
+void run(std::int64_t steps, const void* packed_a, const void* packed_b, float* tile) {
+  const auto* a = static_cast<const float*>(packed_a);
+  const auto* b = static_cast<const float*>(packed_b);
   __m256 low[rows];
   __m256 high[rows];
 #pragma GCC unroll 6
@@ -39,14 +41,16 @@ constexpr MicroKernel kernel{rows, columns, run};
 
 }  // namespace
 
-const MicroKernel* avx2_micro_kernel() { return &kernel; }
+const MicroKernel* avx2_micro_kernel(Arithmetic arithmetic) {
+  return arithmetic == Arithmetic::fma32 ? &kernel : avx2_fused_kernel(arithmetic);
+}
 
 }  // namespace mgemm
 
 #else
 
 namespace mgemm {
-const MicroKernel* avx2_micro_kernel() { return nullptr; }
+const MicroKernel* avx2_micro_kernel(Arithmetic) { return nullptr; }
 }  // namespace mgemm
 
 #endif

@@ -10,7 +10,9 @@ namespace {
 constexpr std::int64_t rows = 12;
 constexpr std::int64_t columns = 32;
 
-void run(std::int64_t steps, const float* a, const float* b, float* tile) {
+void run(std::int64_t steps, const void* packed_a, const void* packed_b, float* tile) {
+  const auto* a = static_cast<const float*>(packed_a);
+  const auto* b = static_cast<const float*>(packed_b);
   __m512 low[rows];
   __m512 high[rows];
 #pragma GCC unroll 12
@@ -39,14 +41,17 @@ constexpr MicroKernel kernel{rows, columns, run};
 
 }  // namespace
 
-const MicroKernel* avx512_micro_kernel() { return &kernel; }
+// Fused sums spend their time on shifts of 32-bit lanes, which AVX2 has.
+const MicroKernel* avx512_micro_kernel(Arithmetic arithmetic) {
+  return arithmetic == Arithmetic::fma32 ? &kernel : avx2_micro_kernel(arithmetic);
+}
 
 }  // namespace mgemm
 
 #else
 
 namespace mgemm {
-const MicroKernel* avx512_micro_kernel() { return nullptr; }
+const MicroKernel* avx512_micro_kernel(Arithmetic) { return nullptr; }
 }  // namespace mgemm
 
 #endif

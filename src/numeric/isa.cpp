@@ -47,9 +47,9 @@ const char* name_of(Isa isa) {
 bool is_supported(Isa isa) {
   switch (isa) {
     case Isa::avx512:
-      return avx512_micro_kernel() != nullptr && processor_has(isa);
+      return avx512_micro_kernel(Arithmetic::fma32) != nullptr && processor_has(isa);
     case Isa::avx2:
-      return avx2_micro_kernel() != nullptr && processor_has(isa);
+      return avx2_micro_kernel(Arithmetic::fma32) != nullptr && processor_has(isa);
     case Isa::generic:
       return true;
   }

@@ -19,8 +19,24 @@ Op checked_op(std::int32_t op) {
 }
 
 Type checked_type(const char* field, std::int32_t type) {
-  if (type != MGEMM_TYPE_F32) invalid("problem.{} is {}; it must be MGEMM_TYPE_F32 (1)", field, type);
+  if (type < MGEMM_TYPE_F32 || type > MGEMM_TYPE_TF32) {
+    invalid(
+        "problem.{} is {}; it must be MGEMM_TYPE_F32 (1), MGEMM_TYPE_BF16 (2), MGEMM_TYPE_F16 (3) or MGEMM_TYPE_TF32 "
+        "(4)",
+        field, type);
+  }
   return static_cast<Type>(type);
+}
+
+void check_out_type(const Problem& p) {
+  const Type usual = default_out_type(p.op, p.in_type);
+  if (p.out_type == Type::f32 || p.out_type == usual) return;
+  if (usual == Type::f32) {
+    invalid("problem.out_type is {} with op {} of {}; it must be f32", name_of(p.out_type), name_of(p.op),
+            name_of(p.in_type));
+  }
+  invalid("problem.out_type is {} with op {} of {}; it must be {} or f32", name_of(p.out_type), name_of(p.op),
+          name_of(p.in_type), name_of(usual));
 }
 
 std::int64_t checked_extent(const char* field, std::int64_t value) {
@@ -64,6 +80,7 @@ Problem check_problem(const mgemm_problem& c) {
   p.op = checked_op(c.op);
   p.in_type = checked_type("in_type", c.in_type);
   p.out_type = checked_type("out_type", c.out_type);
+  check_out_type(p);
   if (c.bias != 0 && c.bias != 1) invalid("problem.bias is {}; it must be 0 or 1", c.bias);
   p.bias = c.bias == 1;
   if (p.bias && p.op != Op::nn) invalid("problem.bias is 1 with op {}; only nn takes a bias", name_of(p.op));

@@ -10,13 +10,21 @@
 namespace mgemm {
 
 enum class Op : std::int32_t { nn = MGEMM_OP_NN, tn = MGEMM_OP_TN, nt = MGEMM_OP_NT };
-enum class Type : std::int32_t { f32 = MGEMM_TYPE_F32 };
+/// What an operand's elements are, and how they are multiplied: tf32 is stored as f32 is.
+enum class Type : std::int32_t {
+  f32 = MGEMM_TYPE_F32,
+  bf16 = MGEMM_TYPE_BF16,
+  f16 = MGEMM_TYPE_F16,
+  tf32 = MGEMM_TYPE_TF32
+};
 
-constexpr std::int64_t size_of(Type) { return 4; }
+constexpr bool is_half(Type type) { return type == Type::bf16 || type == Type::f16; }
+constexpr std::int64_t size_of(Type type) { return is_half(type) ? 2 : 4; }
 
 /// Names as in problem strings and kernel symbols.
 constexpr std::array<std::pair<Op, std::string_view>, 3> op_names{{{Op::nn, "nn"}, {Op::tn, "tn"}, {Op::nt, "nt"}}};
-constexpr std::array<std::pair<Type, std::string_view>, 1> type_names{{{Type::f32, "f32"}}};
+constexpr std::array<std::pair<Type, std::string_view>, 4> type_names{
+    {{Type::f32, "f32"}, {Type::bf16, "bf16"}, {Type::f16, "f16"}, {Type::tf32, "tf32"}}};
 
 template <typename Value, size_t count>
 constexpr std::string_view name_in(const std::array<std::pair<Value, std::string_view>, count>& names, Value value) {
@@ -29,6 +37,8 @@ constexpr std::string_view name_of(Op op) { return name_in(op_names, op); }
 constexpr std::string_view name_of(Type type) { return name_in(type_names, type); }
 
 constexpr float default_beta(Op op) { return op == Op::tn ? 1.0F : 0.0F; }
+/// Weight gradients are summed up in f32, whatever they are made of.
+constexpr Type default_out_type(Op op, Type in) { return is_half(in) && op != Op::tn ? in : Type::f32; }
 
 /// A checked problem: every field is valid and every leading dimension is written out.
 struct Problem {

@@ -72,7 +72,7 @@ class Reader {
     for (const auto& [type, known] : type_names) {
       if (known == name) return type;
     }
-    reject("'{}' is no type; types are f32", name);
+    reject("'{}' is no type; types are f32, bf16, f16, tf32", name);
   }
 
  private:
@@ -139,7 +139,7 @@ void read_extra(const Reader& reader, std::string_view field, std::array<bool, e
 
 std::string to_string(const Problem& p) {
   std::string text = fmt::format("{}:{}:{}x{}x{}", name_of(p.op), name_of(p.in_type), p.m, p.k, p.n);
-  if (p.out_type != p.in_type) text += fmt::format(":out={}", name_of(p.out_type));
+  if (p.out_type != default_out_type(p.op, p.in_type)) text += fmt::format(":out={}", name_of(p.out_type));
   if (p.bias) text += ":bias";
   if (p.lda != layout_a(p).columns) text += fmt::format(":lda={}", p.lda);
   if (p.ldb != layout_b(p).columns) text += fmt::format(":ldb={}", p.ldb);
@@ -164,7 +164,7 @@ Problem problem_from_string(std::string_view text) {
   const Op op = read_op(reader, required("the operation"));
   c.op = static_cast<std::int32_t>(op);
   c.in_type = static_cast<std::int32_t>(reader.type(required("the type")));
-  c.out_type = c.in_type;
+  c.out_type = static_cast<std::int32_t>(default_out_type(op, static_cast<Type>(c.in_type)));
   read_extents(reader, required("MxKxN"), c);
   c.alpha = 1.0F;
   c.beta = default_beta(op);

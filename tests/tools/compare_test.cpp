@@ -10,6 +10,7 @@
 #include "support/random.hpp"
 #include "support/test.hpp"
 
+using mgemm::cli::Array;
 using mgemm::cli::compare_all;
 using mgemm::cli::compare_samples;
 using mgemm::cli::Comparison;
@@ -22,8 +23,8 @@ namespace test = mgemm::test;
 TEST_CASE("comparison is of bits") {
   const Matrix matrix{1, 2, 2};
   const float nan = std::numeric_limits<float>::quiet_NaN();
-  CHECK(compare_all(matrix, std::vector{0.0F, nan}, std::vector{0.0F, nan}).passed());
-  const Comparison result = compare_all(matrix, std::vector{-0.0F, nan}, std::vector{0.0F, nan});
+  CHECK(compare_all(matrix, Array(std::vector{0.0F, nan}), Array(std::vector{0.0F, nan})).passed());
+  const Comparison result = compare_all(matrix, Array(std::vector{-0.0F, nan}), Array(std::vector{0.0F, nan}));
   CHECK_FALSE(result.passed());
   CHECK(result.equal == 1);
   REQUIRE(result.first);
@@ -35,14 +36,14 @@ TEST_CASE("comparison is of bits") {
 TEST_CASE("any single changed word is found") {
   const Matrix matrix{5, 7, 9};
   const std::vector<float> expected(45, 1.0F);
-  const Comparison same = compare_all(matrix, expected, expected);
+  const Comparison same = compare_all(matrix, Array(expected), Array(expected));
   CHECK(same.passed());
   CHECK(same.checked == 35);
-  CHECK(same.gap_words == 10);
+  CHECK(same.gap_elements == 10);
   for (std::size_t at = 0; at < expected.size(); ++at) {
     std::vector<float> got = expected;
     got[at] = 2;
-    const Comparison result = compare_all(matrix, got, expected);
+    const Comparison result = compare_all(matrix, Array(got), Array(expected));
     CAPTURE(at);
     CHECK_FALSE(result.passed());
     if (at % 9 < 7) {
@@ -89,12 +90,12 @@ TEST_CASE("sampled comparison honours the leading dimension and the gap") {
   for (std::size_t i = 0; i < got.size(); ++i) got[i] = i % 4 < 2 ? static_cast<float>(i) : -1.0F;
   const Samples samples{{0, 1, 2}, {1, 0, 1}};
   std::vector<float> expected{1, 4, 9};
-  CHECK(compare_samples(matrix, samples, got, expected, before).passed());
+  CHECK(compare_samples(matrix, samples, Array(got), expected, Array(before)).passed());
   expected[1] = 5;
-  const Comparison wrong = compare_samples(matrix, samples, got, expected, before);
+  const Comparison wrong = compare_samples(matrix, samples, Array(got), expected, Array(before));
   REQUIRE(wrong.first);
   CHECK(wrong.first->row == 1);
   CHECK(wrong.first->column == 0);
   before[3] = 0;
-  CHECK(compare_samples(matrix, samples, got, std::vector<float>{1, 4, 9}, before).gap_changed == 1);
+  CHECK(compare_samples(matrix, samples, Array(got), std::vector<float>{1, 4, 9}, Array(before)).gap_changed == 1);
 }

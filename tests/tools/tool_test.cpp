@@ -52,7 +52,7 @@ TEST_CASE("run PROBLEM reports the gap") {
   const Finished done = on_reference({"run", "nn:f32:5x6x7:ldout=10"});
   CAPTURE(done.out, done.err);
   CHECK(done.exit_code == 0);
-  CHECK(contains(done.out, "gap: 15 of 15 words between the rows are untouched\n"));
+  CHECK(contains(done.out, "gap: 15 of 15 elements between the rows are untouched\n"));
 }
 
 // Catches a large output that is checked not at all, or whole, which takes for ever.

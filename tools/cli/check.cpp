@@ -8,24 +8,24 @@
 namespace mgemm::cli {
 namespace {
 
-/// Host memory as operands. A vector without elements has no address, as the interface asks of a missing bias.
-std::uint64_t address_of(const std::vector<float>& values) {
-  return values.empty() ? 0 : mamba_gemm::host_address(values.data());
+/// Host memory as operands. An array without elements has no address, as the interface asks of a missing bias.
+std::uint64_t address_of(const Array& values) {
+  return values.bytes().empty() ? 0 : mamba_gemm::host_address(values.bytes().data());
 }
 
-mgemm_operands host_operands(const HostOperands& operands, const std::vector<float>& out) {
+mgemm_operands host_operands(const HostOperands& operands, const Array& out) {
   return mamba_gemm::operands(address_of(operands.a), address_of(operands.b), address_of(out),
                               address_of(operands.bias));
 }
 
-Comparison check_all(const HostOperands& operands, std::span<const float> out, const CheckOptions& options) {
-  std::vector<float> expected = operands.old;
+Comparison check_all(const HostOperands& operands, const Array& out, const CheckOptions& options) {
+  Array expected = operands.old;
   mamba_gemm::Context reference = mamba_gemm::Context::reference(options.threads);
   reference.gemm(operands.problem, host_operands(operands, expected));
   return compare_all(operands.layouts.out, out, expected);
 }
 
-Comparison check_sample(const HostOperands& operands, std::span<const float> out, const CheckOptions& options) {
+Comparison check_sample(const HostOperands& operands, const Array& out, const CheckOptions& options) {
   constexpr std::int64_t fewest = 1024;
   const Samples samples = draw_samples(operands.layouts.out, std::max(options.samples, fewest), options.seed);
   std::vector<float> expected(samples.rows.size());
@@ -43,7 +43,7 @@ double multiply_adds(const mgemm_problem& problem) {
   return static_cast<double>(problem.m) * static_cast<double>(problem.k) * static_cast<double>(problem.n);
 }
 
-Comparison check_output(const HostOperands& operands, std::span<const float> out, const CheckOptions& options) {
+Comparison check_output(const HostOperands& operands, const Array& out, const CheckOptions& options) {
   constexpr double most_for_all = 0x1p33;
   if (multiply_adds(operands.problem) > most_for_all) return check_sample(operands, out, options);
   const Comparison all = check_all(operands, out, options);

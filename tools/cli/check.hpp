@@ -1,6 +1,5 @@
 #pragma once
 #include <cstdint>
-#include <span>
 
 #include "compare.hpp"
 #include "operands.hpp"
@@ -21,6 +20,6 @@ double multiply_adds(const mgemm_problem& problem);
 /// Compares an output with the contract: all of it, gap included, by a reference context on the host copies, up to 2^33
 /// multiply-adds; beyond that a sample. What the reference device computed is sampled as well, because single elements
 /// are evaluated by other code.
-Comparison check_output(const HostOperands& operands, std::span<const float> out, const CheckOptions& options);
+Comparison check_output(const HostOperands& operands, const Array& out, const CheckOptions& options);
 
 }  // namespace mgemm::cli

@@ -1,7 +1,6 @@
 #include "compare.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <utility>
 
 #include "random.hpp"
@@ -9,50 +8,49 @@
 namespace mgemm::cli {
 namespace {
 
-std::uint32_t bits_of(float value) { return std::bit_cast<std::uint32_t>(value); }
-
-void compare_element(Comparison& result, std::int64_t row, std::int64_t column, float got, float expected) {
+void compare_element(Comparison& result, const Mismatch& element) {
   ++result.checked;
-  if (bits_of(got) == bits_of(expected)) {
+  if (element.got == element.expected) {
     ++result.equal;
   } else if (!result.first) {
-    result.first = Mismatch{row, column, bits_of(got), bits_of(expected)};
+    result.first = element;
   }
 }
 
-void compare_gap(Comparison& result, const Matrix& matrix, std::span<const float> got, std::span<const float> before) {
+void compare_gap(Comparison& result, const Matrix& matrix, const Array& got, const Array& before) {
   for (std::int64_t row = 0; row < matrix.rows; ++row) {
     for (std::int64_t column = matrix.columns; column < matrix.leading; ++column) {
       const auto at = static_cast<std::size_t>(row * matrix.leading + column);
-      ++result.gap_words;
-      if (bits_of(got[at]) != bits_of(before[at])) ++result.gap_changed;
+      ++result.gap_elements;
+      if (got.bits(at) != before.bits(at)) ++result.gap_changed;
     }
   }
 }
 
 }  // namespace
 
-Comparison compare_all(const Matrix& matrix, std::span<const float> got, std::span<const float> expected) {
+Comparison compare_all(const Matrix& matrix, const Array& got, const Array& expected) {
   Comparison result;
   result.elements = matrix.elements();
   for (std::int64_t row = 0; row < matrix.rows; ++row) {
     for (std::int64_t column = 0; column < matrix.columns; ++column) {
       const auto at = static_cast<std::size_t>(row * matrix.leading + column);
-      compare_element(result, row, column, got[at], expected[at]);
+      compare_element(result, {row, column, got.bits(at), expected.bits(at), got.type()});
     }
   }
   compare_gap(result, matrix, got, expected);
   return result;
 }
 
-Comparison compare_samples(const Matrix& matrix, const Samples& samples, std::span<const float> got,
-                           std::span<const float> expected, std::span<const float> before) {
+Comparison compare_samples(const Matrix& matrix, const Samples& samples, const Array& got,
+                           std::span<const float> expected, const Array& before) {
   Comparison result;
   result.sampled = true;
   result.elements = matrix.elements();
   for (std::size_t i = 0; i < samples.rows.size(); ++i) {
     const auto at = static_cast<std::size_t>(samples.rows[i] * matrix.leading + samples.columns[i]);
-    compare_element(result, samples.rows[i], samples.columns[i], got[at], expected[i]);
+    compare_element(result,
+                    {samples.rows[i], samples.columns[i], got.bits(at), bits_in(got.type(), expected[i]), got.type()});
   }
   compare_gap(result, matrix, got, before);
   return result;

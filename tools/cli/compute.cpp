@@ -11,7 +11,7 @@ using Clock = std::chrono::steady_clock;
 
 /// One run from the old output. Uploading that is not timed; waiting for the result is.
 double timed_run(mamba_gemm::Context& context, BoundProduct& product, const HostOperands& operands) {
-  product.out.upload(operands.old.data(), product.out.bytes());
+  product.out.upload(operands.old.bytes().data(), product.out.bytes());
   context.synchronize();
   const Clock::time_point start = Clock::now();
   product.launch.run();
@@ -38,8 +38,8 @@ Computed compute(mamba_gemm::Context& context, const HostOperands& operands, std
   for (std::int32_t i = 0; i < runs; ++i) result.seconds.push_back(timed_run(context, product, operands));
 
   progress.phase("downloading");
-  result.out.resize(operands.old.size());
-  product.out.download(result.out.data(), product.out.bytes());
+  result.out = Array(operands.old.type(), static_cast<std::int64_t>(operands.old.size()));
+  product.out.download(result.out.bytes().data(), product.out.bytes());
   return result;
 }
 

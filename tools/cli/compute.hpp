@@ -13,7 +13,7 @@ struct Computed {
   mgemm_device_info device{};
   mgemm_description description{};
   std::vector<double> seconds;  // of each timed run
-  std::vector<float> out;       // of the last one
+  Array out;                    // of the last one
 };
 
 /// Runs the product `repeat` times on the context, each time from the same old output; `repeat` 0 is once on the

@@ -1,7 +1,6 @@
 #include "device.hpp"
 
 #include <charconv>
-#include <span>
 #include <string_view>
 #include <system_error>
 #include <utility>
@@ -11,10 +10,10 @@
 namespace mgemm::cli {
 namespace {
 
-mamba_gemm::Buffer uploaded(const mamba_gemm::Context& context, std::span<const float> values) {
-  const auto bytes = static_cast<std::int64_t>(values.size_bytes());
+mamba_gemm::Buffer uploaded(const mamba_gemm::Context& context, const Array& values) {
+  const auto bytes = static_cast<std::int64_t>(values.bytes().size());
   mamba_gemm::Buffer buffer(context, bytes);
-  buffer.upload(values.data(), bytes);
+  buffer.upload(values.bytes().data(), bytes);
   return buffer;
 }
 

@@ -3,7 +3,6 @@
 #include <array>
 #include <charconv>
 #include <filesystem>
-#include <limits>
 #include <system_error>
 #include <utility>
 
@@ -80,21 +79,21 @@ mgemm_problem problem_from_shapes(const FileOptions& options, const NpyArray& x,
   }
 }
 
-std::vector<float> read_bias(const FileOptions& options, const mgemm_problem& problem) {
+Array read_bias(const FileOptions& options, const mgemm_problem& problem) {
   NpyArray bias = read_npy(options.bias, 1);
   if (problem.op != MGEMM_OP_NN) bad_input("--bias: only the op nn has a bias");
   if (bias.shape[0] != problem.n)
     bad_input("{} {}: the bias must have shape {}, one for each column of the output", options.bias,
               shape_text(bias.shape), shape_text(std::array{problem.n}));
-  return std::move(bias.values);
+  return Array(bias.values);
 }
 
-std::vector<float> read_old(const FileOptions& options, const Matrix& out) {
+Array read_old(const FileOptions& options, const Matrix& out) {
   NpyArray old = read_npy(options.old, 2);
   const std::array wanted{out.rows, out.columns};
   if (old.shape[0] != out.rows || old.shape[1] != out.columns)
     bad_input("{} {}: the old output must have shape {}", options.old, shape_text(old.shape), shape_text(wanted));
-  return std::move(old.values);
+  return Array(old.values);
 }
 
 }  // namespace
@@ -124,22 +123,21 @@ HostOperands read_operands(const FileOptions& options) {
   require_valid(problem);
 
   operands.layouts = layouts_of(problem);
-  require_memory(operands.layouts);
+  require_memory(problem, operands.layouts);
   if (!options.old.empty()) {
     operands.old = read_old(options, operands.layouts.out);
   } else {
-    // NaN, so that an element that is not written shows.
-    operands.old.assign(static_cast<std::size_t>(operands.layouts.out.words()),
-                        std::numeric_limits<float>::quiet_NaN());
+    operands.old = Array(MGEMM_TYPE_F32, operands.layouts.out.with_gaps());
   }
-  operands.a = std::move(x.values);
-  operands.b = std::move(w.values);
+  operands.a = Array(x.values);
+  x.values = {};
+  operands.b = Array(w.values);
   return operands;
 }
 
-void write_output(const FileOptions& options, const HostOperands& operands, const std::vector<float>& values) {
+void write_output(const FileOptions& options, const HostOperands& operands, const Array& values) {
   const Matrix& out = operands.layouts.out;
-  write_npy(options.out, std::array{out.rows, out.columns}, values);
+  write_npy(options.out, std::array{out.rows, out.columns}, values.floats());
 }
 
 }  // namespace mgemm::cli

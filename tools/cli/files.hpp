@@ -1,6 +1,5 @@
 #pragma once
 #include <string>
-#include <vector>
 
 #include "operands.hpp"
 
@@ -19,6 +18,6 @@ struct FileOptions {
 HostOperands read_operands(const FileOptions& options);
 
 /// Writes the output matrix of a product.
-void write_output(const FileOptions& options, const HostOperands& operands, const std::vector<float>& values);
+void write_output(const FileOptions& options, const HostOperands& operands, const Array& values);
 
 }  // namespace mgemm::cli

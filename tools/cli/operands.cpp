@@ -2,8 +2,6 @@
 
 #include <unistd.h>
 
-#include <limits>
-
 #include "failure.hpp"
 #include "mamba_gemm/mamba_gemm.hpp"
 #include "random.hpp"
@@ -11,18 +9,16 @@
 namespace mgemm::cli {
 namespace {
 
-constexpr float not_a_value = std::numeric_limits<float>::quiet_NaN();
-
 Matrix matrix_of(std::int64_t rows, std::int64_t columns, std::int64_t leading) {
   return {rows, columns, leading == 0 ? columns : leading};
 }
 
-std::vector<float> random_matrix(const Matrix& matrix, std::uint64_t seed, Stream stream) {
-  std::vector<float> values(static_cast<std::size_t>(matrix.words()), not_a_value);
+Array random_matrix(std::int32_t type, const Matrix& matrix, std::uint64_t seed, Stream stream) {
+  Array values(type, matrix.with_gaps());
   for (std::int64_t row = 0; row < matrix.rows; ++row) {
     for (std::int64_t column = 0; column < matrix.columns; ++column)
-      values[static_cast<std::size_t>(row * matrix.leading + column)] =
-          random_normal(seed, stream, static_cast<std::uint64_t>(row * matrix.columns + column));
+      values.set(static_cast<std::size_t>(row * matrix.leading + column),
+                 random_normal(seed, stream, static_cast<std::uint64_t>(row * matrix.columns + column)));
   }
   return values;
 }
@@ -59,14 +55,15 @@ void require_valid(const mgemm_problem& problem) {
   as_input([&] { return mamba_gemm::to_string(problem); });
 }
 
-void require_memory(const Layouts& layouts) {
+void require_memory(const mgemm_problem& problem, const Layouts& layouts) {
   // In double: the products of three sizes may exceed 64 bits, and a rounding is no matter here.
-  const auto words = [](const Matrix& matrix) {
-    return static_cast<double>(matrix.rows) * static_cast<double>(matrix.leading);
+  const auto bytes = [](std::int32_t type, const Matrix& matrix) {
+    return static_cast<double>(bytes_of(type)) * static_cast<double>(matrix.rows) * static_cast<double>(matrix.leading);
   };
   constexpr double out_copies = 3;  // before, after, expected
-  const double needed = sizeof(float) * (words(layouts.a) + words(layouts.b) + static_cast<double>(layouts.bias) +
-                                         out_copies * words(layouts.out));
+  const double needed = bytes(problem.in_type, layouts.a) + bytes(problem.in_type, layouts.b) +
+                        sizeof(float) * static_cast<double>(layouts.bias) +
+                        out_copies * bytes(problem.out_type, layouts.out);
   const double present = static_cast<double>(::sysconf(_SC_PHYS_PAGES)) * static_cast<double>(::sysconf(_SC_PAGESIZE));
   constexpr double gibibyte = 1024.0 * 1024 * 1024;
   if (needed > present)
@@ -78,14 +75,14 @@ HostOperands random_operands(const mgemm_problem& problem, std::uint64_t seed) {
   HostOperands operands;
   operands.problem = problem;
   operands.layouts = layouts_of(problem);
-  require_memory(operands.layouts);
-  operands.a = random_matrix(operands.layouts.a, seed, Stream::a);
-  operands.b = random_matrix(operands.layouts.b, seed, Stream::b);
-  operands.bias = random_matrix({1, operands.layouts.bias, operands.layouts.bias}, seed, Stream::bias);
+  require_memory(problem, operands.layouts);
+  operands.a = random_matrix(problem.in_type, operands.layouts.a, seed, Stream::a);
+  operands.b = random_matrix(problem.in_type, operands.layouts.b, seed, Stream::b);
+  operands.bias = random_matrix(MGEMM_TYPE_F32, {1, operands.layouts.bias, operands.layouts.bias}, seed, Stream::bias);
   if (problem.beta == 0) {
-    operands.old.assign(static_cast<std::size_t>(operands.layouts.out.words()), not_a_value);
+    operands.old = Array(problem.out_type, operands.layouts.out.with_gaps());
   } else {
-    operands.old = random_matrix(operands.layouts.out, seed, Stream::old);
+    operands.old = random_matrix(problem.out_type, operands.layouts.out, seed, Stream::old);
   }
   return operands;
 }

@@ -1,8 +1,8 @@
 #pragma once
 #include <cstdint>
 #include <string>
-#include <vector>
 
+#include "array.hpp"
 #include "compare.hpp"
 #include "mamba_gemm/mamba_gemm.h"
 
@@ -18,8 +18,8 @@ struct Layouts {
 struct HostOperands {
   mgemm_problem problem{};
   Layouts layouts;
-  std::vector<float> a, b, bias;
-  std::vector<float> old;  // the output before the run
+  Array a, b, bias;
+  Array old;  // the output before the run
 };
 
 Layouts layouts_of(const mgemm_problem& problem);
@@ -31,7 +31,7 @@ mgemm_problem problem_of(const std::string& text);
 void require_valid(const mgemm_problem& problem);
 
 /// BadInput if the operands, with the copies that a check makes, are more than this machine's memory.
-void require_memory(const Layouts& layouts);
+void require_memory(const mgemm_problem& problem, const Layouts& layouts);
 
 /// Data drawn with `seed`. What no product may use is NaN, so that using it shows: gaps, and the old output where beta
 /// is 0. The elements do not depend on the leading dimensions.

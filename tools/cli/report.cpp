@@ -34,7 +34,13 @@ std::string time_text(double seconds) {
   return fmt::format("{:.3f} us", seconds * 1e6);
 }
 
-std::string bits_text(std::uint32_t bits) { return fmt::format("0x{:08x} ({:.9g})", bits, std::bit_cast<float>(bits)); }
+std::string hex_text(std::int32_t type, std::uint32_t bits) {
+  return fmt::format("0x{:0{}x}", bits, 2 * bytes_of(type));
+}
+
+std::string bits_text(std::int32_t type, std::uint32_t bits) {
+  return fmt::format("{} ({:.9g})", hex_text(type, bits), value_in(type, bits));
+}
 
 std::string device_text(const mgemm_device_info& device) {
   if (device.kind == MGEMM_DEVICE_REFERENCE)
@@ -57,7 +63,7 @@ std::string plan_text(const mgemm_device_info& device, const mgemm_description& 
 
 std::string mismatch_text(const Mismatch& first) {
   return fmt::format("first mismatch: row {}, column {}: got {}, expected {}\n", first.row, first.column,
-                     bits_text(first.got), bits_text(first.expected));
+                     bits_text(first.type, first.got), bits_text(first.type, first.expected));
 }
 
 std::string check_text(const Comparison& check) {
@@ -65,9 +71,9 @@ std::string check_text(const Comparison& check) {
                                  check.sampled ? "sampled " : "");
   if (check.sampled) text += fmt::format(" (the output has {})", check.elements);
   text += '\n';
-  if (check.gap_words != 0)
-    text += fmt::format("gap: {} of {} words between the rows are untouched\n", check.gap_words - check.gap_changed,
-                        check.gap_words);
+  if (check.gap_elements != 0)
+    text += fmt::format("gap: {} of {} elements between the rows are untouched\n",
+                        check.gap_elements - check.gap_changed, check.gap_elements);
   if (check.first) text += mismatch_text(*check.first);
   return text;
 }
@@ -89,8 +95,8 @@ Json plan_json(const mgemm_device_info& device, const mgemm_description& descrip
 Json mismatch_json(const Mismatch& first) {
   return {{"row", first.row},
           {"column", first.column},
-          {"got", fmt::format("0x{:08x}", first.got)},
-          {"expected", fmt::format("0x{:08x}", first.expected)}};
+          {"got", hex_text(first.type, first.got)},
+          {"expected", hex_text(first.type, first.expected)}};
 }
 
 Json check_json(const Comparison& check) {
@@ -98,14 +104,15 @@ Json check_json(const Comparison& check) {
           {"elements", check.elements},
           {"checked", check.checked},
           {"equal", check.equal},
-          {"gap_words", check.gap_words},
+          {"gap_elements", check.gap_elements},
           {"gap_changed", check.gap_changed},
           {"first_mismatch", check.first ? mismatch_json(*check.first) : Json(nullptr)}};
 }
 
-std::optional<Mismatch> first_of(const mgemm_verify_report& result) {
+std::optional<Mismatch> first_of(const VerifyReport& report) {
+  const mgemm_verify_report& result = report.result;
   if (result.mismatches == 0) return std::nullopt;
-  return Mismatch{result.first_row, result.first_column, result.got, result.expected};
+  return Mismatch{result.first_row, result.first_column, result.got, result.expected, report.out_type};
 }
 
 std::string availability(const Json& component) {
@@ -166,12 +173,12 @@ std::string verify_text(const VerifyReport& report) {
   std::string text = plan_text(report.device, report.description);
   text += fmt::format("bits: {} of {} elements of a shadow run equal the contract\n",
                       report.result.checked - report.result.mismatches, report.result.checked);
-  if (const std::optional<Mismatch> first = first_of(report.result)) text += mismatch_text(*first);
+  if (const std::optional<Mismatch> first = first_of(report)) text += mismatch_text(*first);
   return text;
 }
 
 Json verify_json(const VerifyReport& report) {
-  const std::optional<Mismatch> first = first_of(report.result);
+  const std::optional<Mismatch> first = first_of(report);
   Json json = plan_json(report.device, report.description);
   json["seed"] = report.seed;
   json["check"] = {{"scope", "shadow run"},

@@ -33,6 +33,7 @@ struct VerifyReport {
   mgemm_device_info device{};
   mgemm_description description{};
   std::uint64_t seed = 0;
+  std::int32_t out_type = MGEMM_TYPE_F32;
   mgemm_verify_report result{};
 };
 

@@ -33,6 +33,7 @@ VerifyReport verify(const VerifyOptions& options) {
   report.device = context.device_info();
   report.description = product.launch.describe();
   report.seed = seed;
+  report.out_type = problem.out_type;
   report.result = product.launch.verify(options.product.samples, seed);
   return report;
 }
