@@ -18,9 +18,12 @@
 #ifndef MAMBA_GEMM_HPP
 #define MAMBA_GEMM_HPP
 
+#include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
+#include <limits>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -165,12 +168,59 @@ inline mgemm_cache_report cache_purge(std::int64_t older_than_seconds, const cha
   return report;
 }
 
+// ---- Elements -------------------------------------------------------------------------------------------------------
+
+constexpr bool is_half(std::int32_t type) { return type == MGEMM_TYPE_BF16 || type == MGEMM_TYPE_F16; }
+/// Bytes of an element of an MGEMM_TYPE_*.
+constexpr std::int64_t element_bytes(std::int32_t type) { return is_half(type) ? 2 : 4; }
+
+namespace detail {
+/// A half type: its sign bit lies above exponent and fraction.
+struct Half {
+  int fraction_bits, smallest_exponent, largest_exponent;
+  constexpr std::uint32_t infinity() const {
+    return static_cast<std::uint32_t>(largest_exponent - smallest_exponent + 2) << static_cast<unsigned>(fraction_bits);
+  }
+};
+constexpr Half half_of(std::int32_t type) { return type == MGEMM_TYPE_BF16 ? Half{7, -126, 127} : Half{10, -14, 15}; }
+}  // namespace detail
+
+/// The bits of a value in MGEMM_TYPE_BF16 or MGEMM_TYPE_F16, rounded to nearest even; every NaN is 0x7fff.
+inline std::uint16_t to_half(std::int32_t type, float value) {
+  const detail::Half half = detail::half_of(type);
+  if (std::isnan(value)) return 0x7fff;
+  const std::uint32_t sign = std::signbit(value) ? 0x8000U : 0U;
+  if (std::isinf(value)) return static_cast<std::uint16_t>(sign | half.infinity());
+  // In units of the last place every representable number is an integer, and consecutive numbers have consecutive bits.
+  const int exponent = value == 0 ? half.smallest_exponent : std::max(std::ilogb(value), half.smallest_exponent);
+  const double units = std::nearbyint(std::ldexp(std::fabs(double{value}), half.fraction_bits - exponent));
+  const auto below = static_cast<std::uint32_t>(exponent - half.smallest_exponent)
+                     << static_cast<unsigned>(half.fraction_bits);
+  return static_cast<std::uint16_t>(sign | std::min(below + static_cast<std::uint32_t>(units), half.infinity()));
+}
+
+/// The value of such bits; exact.
+inline float from_half(std::int32_t type, std::uint16_t bits) {
+  const detail::Half half = detail::half_of(type);
+  const std::uint32_t magnitude = bits & 0x7fffU;
+  const float sign = (bits & 0x8000U) != 0 ? -1.0F : 1.0F;
+  if (magnitude > half.infinity()) return std::numeric_limits<float>::quiet_NaN();
+  if (magnitude == half.infinity()) return sign * std::numeric_limits<float>::infinity();
+  const std::uint32_t field = magnitude >> static_cast<unsigned>(half.fraction_bits);
+  const std::uint32_t below = (field > 1 ? field - 1 : 0) << static_cast<unsigned>(half.fraction_bits);
+  return sign * std::ldexp(static_cast<float>(magnitude - below),
+                           half.smallest_exponent + static_cast<int>(field > 1 ? field - 1 : 0) - half.fraction_bits);
+}
+
 // ---- Problems -------------------------------------------------------------------------------------------------------
 
-/// `op` with its defaults, contiguous, of size (m, k, n).
-inline mgemm_problem make_problem(std::int32_t op, std::int64_t m, std::int64_t k, std::int64_t n) {
+/// `op` with its defaults, contiguous, of size (m, k, n). The output has the inputs' type where it can, and else f32.
+inline mgemm_problem make_problem(std::int32_t op, std::int64_t m, std::int64_t k, std::int64_t n,
+                                  std::int32_t type = MGEMM_TYPE_F32) {
   mgemm_problem problem{};
   check(mgemm_problem_init(&problem, sizeof problem, op));
+  problem.in_type = type;
+  if (is_half(type) && op != MGEMM_OP_TN) problem.out_type = type;
   problem.m = m;
   problem.k = k;
   problem.n = n;

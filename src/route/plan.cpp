@@ -46,7 +46,8 @@ void plan_kernel(CudaDevice& device, const std::string& cache_directory, const s
     fail(MGEMM_UNSUPPORTED, "the output of {} has {} x {} elements, more tiles than a grid of 2^31 - 1 blocks holds",
          to_string(plan.problem), output_rows(plan.problem), output_columns(plan.problem));
   }
-  fail(MGEMM_UNSUPPORTED, "no kernel covers {}", to_string(plan.problem));
+  fail(MGEMM_UNSUPPORTED, "no kernel for GPUs covers {}, which is {}; the reference device computes it",
+       to_string(plan.problem), to_string(plan.contract));
 }
 
 }  // namespace

@@ -35,6 +35,8 @@ inline EvaluatorInput input_of(const Launch& launch) {
   return input;
 }
 
+inline float* out_of(const EvaluatorInput& input) { return static_cast<float*>(input.out); }
+
 /// A correct kernel.
 inline void compute(const Launch& launch) { evaluate(input_of(launch), Isa::generic, 1); }
 

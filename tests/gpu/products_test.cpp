@@ -31,11 +31,6 @@ mgemm_problem random_problem(Random& random, bool exceptional) {
   return problem;
 }
 
-std::vector<std::uint32_t> row_of(const GuardedMatrix& matrix, std::int64_t row) {
-  const auto begin = matrix.words.begin() + matrix.first() + row * matrix.leading;
-  return {begin, begin + matrix.columns};
-}
-
 void compare_with_evaluator(int rounds, bool exceptional) {
   const std::uint64_t seed = fresh_seed();
   CAPTURE(seed);
@@ -104,7 +99,7 @@ TEST_CASE("a row's bits do not depend on its batch") {
           for (std::int64_t i = 0; i < count; ++i) {
             const std::int64_t place = places.at(static_cast<size_t>(i));
             CAPTURE(op, columns, rows, place, first + i);
-            REQUIRE(row_of(got, place) == row_of(expected, first + i));
+            REQUIRE(got.row(place) == expected.row(first + i));
           }
         }
       }

@@ -1,5 +1,6 @@
 // The reference device through the public interface.
 #include <algorithm>
+#include <array>
 #include <cfenv>
 #include <cmath>
 #include <cstring>
@@ -17,10 +18,14 @@ using mamba_gemm::Context;
 
 namespace {
 
+constexpr std::array all_types{MGEMM_TYPE_F32, MGEMM_TYPE_BF16, MGEMM_TYPE_F16, MGEMM_TYPE_TF32};
+
 mgemm_problem random_problem(Random& random) {
   const auto op = static_cast<std::int32_t>(uniform(random, 1, 3));
+  const auto type = all_types.at(static_cast<size_t>(uniform(random, 0, 3)));
   mgemm_problem problem =
-      mamba_gemm::make_problem(op, uniform(random, 0, 90), uniform(random, 0, 90), uniform(random, 0, 90));
+      mamba_gemm::make_problem(op, uniform(random, 0, 90), uniform(random, 0, 90), uniform(random, 0, 90), type);
+  if (uniform(random, 0, 1) == 0) problem.out_type = MGEMM_TYPE_F32;
   // Long reductions, so that there are slices.
   if (uniform(random, 0, 4) == 0) {
     (op == MGEMM_OP_NN ? problem.k : op == MGEMM_OP_TN ? problem.m : problem.n) = uniform(random, 500, 2600);
@@ -53,9 +58,7 @@ TEST_CASE("products give what mgemm_evaluate says of every element") {
         columns.push_back(j);
       }
     }
-    const auto address = [](const GuardedMatrix& matrix) {
-      return mamba_gemm::host_address(matrix.words.data() + matrix.first());
-    };
+    const auto address = [](const GuardedMatrix& matrix) { return mamba_gemm::host_address(matrix.data()); };
     const mgemm_operands operands = mamba_gemm::operands(address(product.a), address(product.b), address(product.out),
                                                          product.problem.bias == 1 ? address(product.bias) : 0);
     std::vector<float> values(rows.size());
@@ -68,13 +71,19 @@ TEST_CASE("products give what mgemm_evaluate says of every element") {
 }
 
 // Catches a chain that depends on the batch (law 2), on the reference device.
+constexpr std::array<std::pair<std::int32_t, std::int32_t>, 6> all_forward{{{MGEMM_OP_NN, MGEMM_TYPE_F32},
+                                                                            {MGEMM_OP_NN, MGEMM_TYPE_BF16},
+                                                                            {MGEMM_OP_NN, MGEMM_TYPE_F16},
+                                                                            {MGEMM_OP_NT, MGEMM_TYPE_F32},
+                                                                            {MGEMM_OP_NT, MGEMM_TYPE_BF16},
+                                                                            {MGEMM_OP_NT, MGEMM_TYPE_TF32}}};
 TEST_CASE("a row's bits on the reference device do not depend on its batch") {
   const std::uint64_t seed = fresh_seed();
   CAPTURE(seed);
   Random random(seed);
   const Context reference = Context::reference();
-  for (const std::int32_t op : {MGEMM_OP_NN, MGEMM_OP_NT}) {
-    mgemm_problem problem = mamba_gemm::make_problem(op, 129, 1100, 1100);
+  for (const auto& [op, type] : all_forward) {
+    mgemm_problem problem = mamba_gemm::make_problem(op, 129, 1100, 1100, type);
     (op == MGEMM_OP_NN ? problem.n : problem.k) = 70;
     const DeviceProduct whole = make_device_product(random, problem, {});
     GuardedMatrix expected = whole.out;
@@ -84,13 +93,63 @@ TEST_CASE("a row's bits on the reference device do not depend on its batch") {
       DeviceProduct alone = make_device_product(random, problem, {});
       alone.b = whole.b;
       alone.problem.ldb = whole.problem.ldb;
-      for (std::int64_t j = 0; j < alone.a.columns; ++j) alone.a.set(0, j, whole.a.at(row, j));
+      for (std::int64_t j = 0; j < alone.a.columns; ++j) alone.a.set_bits(0, j, whole.a.bits(row, j));
       GuardedMatrix got = alone.out;
       got.words = run_on(reference, alone);
-      CAPTURE(op, row);
+      CAPTURE(op, type, row);
+      REQUIRE(got.row(0) == expected.row(row));
+    }
+  }
+}
+
+// Catches a verify that cannot read halves, or that takes a wrong output for a right one.
+TEST_CASE("launches of every type verify themselves") {
+  const std::uint64_t seed = fresh_seed();
+  CAPTURE(seed);
+  Random random(seed);
+  const Context reference = Context::reference();
+  for (const char* const text :
+       {"nn:bf16:41x70x53:bias:alpha=0.5:beta=2", "nn:f16:33x50x31:out=f32", "nt:f16:20x31x45", "tn:bf16:600x33x20",
+        "nn:tf32:20x90x31:beta=1", "nt:tf32:7x31x77", "tn:f16:70x9x11:alpha=0.5"}) {
+    CAPTURE(text);
+    const DeviceProduct product = make_device_product(random, mamba_gemm::parse_problem(text), {});
+    const BoundProduct bound(reference, product);
+    const mamba_gemm::Launch launch(reference, product.problem, bound.operands());
+    const mgemm_verify_report report = launch.verify(500, seed);
+    REQUIRE(report.mismatches == 0);
+    REQUIRE(report.checked >= 90);
+    REQUIRE(bound.result() == product.out.words);
+    const mgemm_description description = launch.describe();
+    REQUIRE(std::string(description.problem) == mamba_gemm::to_string(product.problem));
+    const bool tf32 = product.problem.in_type == MGEMM_TYPE_TF32;
+    REQUIRE(std::string(description.contract) == (tf32 ? "TF32/L8F25/1" : "MMA_F32/L16F25/1"));
+  }
+}
+
+// Catches halves that are rounded wrongly on the way out, or summed up in less than f32.
+TEST_CASE("products of halves are near what they should be") {
+  const std::uint64_t seed = fresh_seed();
+  CAPTURE(seed);
+  Random random(seed);
+  const Context reference = Context::reference();
+  for (const char* const text : {"nn:bf16:20x300x30:out=f32", "nt:f16:20x30x300:out=f32", "nn:tf32:20x300x30"}) {
+    const DeviceProduct product = make_device_product(random, mamba_gemm::parse_problem(text), {});
+    const bool nt = product.problem.op == MGEMM_OP_NT;
+    GuardedMatrix got = product.out;
+    got.words = run_on(reference, product);
+    for (std::int64_t i = 0; i < got.rows; ++i) {
       for (std::int64_t j = 0; j < got.columns; ++j) {
-        REQUIRE(got.words.at(static_cast<size_t>(got.first() + j)) ==
-                expected.words.at(static_cast<size_t>(expected.first() + row * expected.leading + j)));
+        double sum = 0;
+        double size = 0;
+        for (std::int64_t r = 0; r < 300; ++r) {
+          const double term = double{product.a.at(i, r)} * double{nt ? product.b.at(j, r) : product.b.at(r, j)};
+          sum += term;
+          size += std::fabs(term);
+        }
+        CAPTURE(text, i, j);
+        // Each of the steps cuts off less than 2^-23 of the largest number in it; tf32 also rounds its operands.
+        const double unit = product.problem.in_type == MGEMM_TYPE_TF32 ? 0x1p-10 : 0x1p-18;
+        REQUIRE(std::fabs(double{got.at(i, j)} - sum) < unit * size);
       }
     }
   }

@@ -1,5 +1,7 @@
 // A product with everything round it that must not change, run on any device through the public interface.
 #pragma once
+#include <bit>
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <limits>
@@ -11,36 +13,58 @@
 
 namespace mgemm::test {
 
-/// A matrix in memory as 32-bit words: guard words, a shift that sets the alignment, rows with their gaps, guard words.
+/// A matrix in memory: guard elements, a shift that sets the alignment, rows with their gaps, guard elements; as 32-bit
+/// words, the last of which may be half an element's guard.
 struct GuardedMatrix {
   static constexpr std::int64_t guard = 64;
+  std::int32_t type = MGEMM_TYPE_F32;
   std::int64_t rows = 0, columns = 0, leading = 0, shift = 0;
   std::vector<std::uint32_t> words;
 
   GuardedMatrix() = default;
   /// Random words everywhere; what must be numbers is filled in afterwards.
-  GuardedMatrix(Random& random, std::int64_t r, std::int64_t c, std::int64_t ld, std::int64_t s)
-      : rows(r), columns(c), leading(ld), shift(s) {
+  GuardedMatrix(Random& random, std::int32_t t, std::int64_t r, std::int64_t c, std::int64_t ld, std::int64_t s)
+      : type(t), rows(r), columns(c), leading(ld), shift(s) {
     const std::int64_t span = rows == 0 || columns == 0 ? 0 : (rows - 1) * leading + columns;
-    words.resize(static_cast<size_t>(2 * guard + shift + span));
+    words.resize(static_cast<size_t>(((2 * guard + shift + span) * element_size() + 3) / 4));
     for (std::uint32_t& word : words) word = static_cast<std::uint32_t>(random());
   }
 
+  std::int64_t element_size() const { return mamba_gemm::element_bytes(type); }
   std::int64_t bytes() const { return static_cast<std::int64_t>(words.size()) * 4; }
-  std::int64_t first() const { return guard + shift; }
-  float at(std::int64_t i, std::int64_t j) const {
-    float value = 0;
-    std::memcpy(&value, &words.at(static_cast<size_t>(first() + i * leading + j)), sizeof value);
+  /// In bytes, of element (0, 0).
+  std::int64_t first() const { return (guard + shift) * element_size(); }
+  const void* data() const { return place(0, 0); }
+  std::uint32_t bits(std::int64_t i, std::int64_t j) const {
+    std::uint32_t value = 0;
+    std::memcpy(&value, place(i, j), static_cast<size_t>(element_size()));
     return value;
   }
+  void set_bits(std::int64_t i, std::int64_t j, std::uint32_t value) {
+    std::memcpy(const_cast<std::byte*>(place(i, j)), &value, static_cast<size_t>(element_size()));
+  }
+  float at(std::int64_t i, std::int64_t j) const {
+    return mamba_gemm::is_half(type) ? mamba_gemm::from_half(type, static_cast<std::uint16_t>(bits(i, j)))
+                                     : std::bit_cast<float>(bits(i, j));
+  }
   void set(std::int64_t i, std::int64_t j, float value) {
-    std::memcpy(&words.at(static_cast<size_t>(first() + i * leading + j)), &value, sizeof value);
+    set_bits(i, j, mamba_gemm::is_half(type) ? mamba_gemm::to_half(type, value) : std::bit_cast<std::uint32_t>(value));
+  }
+  std::vector<std::uint32_t> row(std::int64_t i) const {
+    std::vector<std::uint32_t> result;
+    for (std::int64_t j = 0; j < columns; ++j) result.push_back(bits(i, j));
+    return result;
   }
   template <typename Value>
   void fill(Value&& value) {
     for (std::int64_t i = 0; i < rows; ++i) {
       for (std::int64_t j = 0; j < columns; ++j) set(i, j, value());
     }
+  }
+
+ private:
+  const std::byte* place(std::int64_t i, std::int64_t j) const {
+    return reinterpret_cast<const std::byte*>(words.data()) + first() + (i * leading + j) * element_size();
   }
 };
 
@@ -51,7 +75,7 @@ class DeviceMatrix {
       : buffer_(context, matrix.bytes()), first_(matrix.first()) {
     buffer_.upload(matrix.words.data(), matrix.bytes());
   }
-  std::uint64_t address() const { return buffer_.address() + static_cast<std::uint64_t>(4 * first_); }
+  std::uint64_t address() const { return buffer_.address() + static_cast<std::uint64_t>(first_); }
   std::vector<std::uint32_t> download() const {
     std::vector<std::uint32_t> words(static_cast<size_t>(buffer_.bytes() / 4));
     buffer_.download(words.data(), buffer_.bytes());
@@ -152,10 +176,10 @@ inline DeviceProduct make_device_product(Random& random, mgemm_problem problem, 
 
   DeviceProduct product;
   product.problem = problem;
-  product.a = GuardedMatrix(random, problem.m, a_columns, problem.lda, aligned(shift()));
-  product.b = GuardedMatrix(random, b_rows, problem.n, problem.ldb, aligned(shift()));
-  product.bias = GuardedMatrix(random, problem.bias, problem.n, problem.n, shift());
-  product.out = GuardedMatrix(random, out_rows, out_columns, problem.ldout, shift());
+  product.a = GuardedMatrix(random, problem.in_type, problem.m, a_columns, problem.lda, aligned(shift()));
+  product.b = GuardedMatrix(random, problem.in_type, b_rows, problem.n, problem.ldb, aligned(shift()));
+  product.bias = GuardedMatrix(random, MGEMM_TYPE_F32, problem.bias, problem.n, problem.n, shift());
+  product.out = GuardedMatrix(random, problem.out_type, out_rows, out_columns, problem.ldout, shift());
   std::normal_distribution<float> normal;
   const auto value = [&] {
     return options.exceptional && uniform(random, 0, 40) == 0 ? exceptional_value(random) : normal(random);
@@ -163,11 +187,15 @@ inline DeviceProduct make_device_product(Random& random, mgemm_problem problem, 
   product.a.fill(value);
   product.b.fill(value);
   product.bias.fill(value);
-  // A NaN that no product gives.
-  constexpr std::uint32_t poison_bits = 0xffa5a5a5U;
-  float poison = 0;
-  std::memcpy(&poison, &poison_bits, sizeof poison);
-  product.out.fill([&] { return problem.beta == 0 ? poison : value(); });
+  if (problem.beta != 0) {
+    product.out.fill(value);
+  } else {
+    // In every type a NaN that no product gives.
+    constexpr std::uint32_t poison = 0xffa5ffa5U;
+    for (std::int64_t i = 0; i < out_rows; ++i) {
+      for (std::int64_t j = 0; j < out_columns; ++j) product.out.set_bits(i, j, poison);
+    }
+  }
   return product;
 }
 

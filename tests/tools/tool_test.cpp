@@ -32,6 +32,11 @@ TEST_CASE("run PROBLEM checks every bit") {
       {"nn:f32:3x1100x7:lda=1104:ldout=9:beta=-1.5", "bits: 21 of 21 elements equal the contract\n"},
       {"tn:f32:130x20x30", "bits: 600 of 600 elements equal the contract\n"},
       {"nt:f32:9x40x65:ldb=80", "bits: 360 of 360 elements equal the contract\n"},
+      {"nn:bf16:33x70x50:bias:alpha=0.5", "bits: 1650 of 1650 elements equal the contract\n"},
+      {"nt:f16:9x40x65:out=f32:ldout=45", "gap: 45 of 45 elements between the rows are untouched\n"},
+      {"nt:f16:9x40x65:ldout=45:beta=0.5", "bits: 360 of 360 elements equal the contract\n"},
+      {"tn:bf16:130x20x30", "contract: MMA_F32/L16F25/1\n"},
+      {"nn:tf32:5x33x7", "contract: TF32/L8F25/1\n"},
       {"nn:f32:0x70x50", "bits: 0 of 0 elements equal the contract\n"},
       {"nn:f32:4x0x5:bias", "bits: 20 of 20 elements equal the contract\n"},
   };

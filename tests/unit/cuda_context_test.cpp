@@ -57,7 +57,7 @@ TEST_CASE("verify finds a kernel that is wrong in one element") {
     const EvaluatorInput input = input_of(call);
     evaluate(input, Isa::generic, 1);
     std::uint32_t word = 0;
-    float& element = input.out[7 * input.out_leading + 11];
+    float& element = fake::out_of(input)[7 * input.out_leading + 11];
     std::memcpy(&word, &element, sizeof word);
     word ^= 1U;  // the last bit
     std::memcpy(&element, &word, sizeof word);
@@ -108,6 +108,22 @@ TEST_CASE("everything is given back, and the caller's current context is left al
   REQUIRE(after.streams == 0);
   REQUIRE(after.events == 0);
   REQUIRE(after.allocations == 0);
+}
+
+// Catches a half that is handed to a kernel for f32, and a refusal that does not say what there is.
+TEST_CASE("types without a kernel are refused before anything is compiled") {
+  FakeBoard board;
+  const mamba_gemm::Context gpu = FakeBoard::context();
+  for (const char* const text :
+       {"nn:bf16:20x30x40", "nt:f16:20x30x40:out=f32", "tn:bf16:20x30x40", "nn:tf32:20x30x40"}) {
+    const mgemm_problem problem = mamba_gemm::parse_problem(text);
+    mgemm_plan plan = 0;
+    REQUIRE(mgemm_plan_create(&plan, gpu.handle(), &problem, 0) == MGEMM_UNSUPPORTED);
+    REQUIRE(last_error_has(text));
+    REQUIRE(last_error_has("the reference device computes it"));
+    REQUIRE(mgemm_plan_create(&plan, gpu.handle(), &problem, 1) == MGEMM_INVALID_ARGUMENT);
+  }
+  REQUIRE(board.driver.live().modules == 0);
 }
 
 // Catches a launch path that makes other driver calls than a look at the current context and the launch.

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "mamba_gemm/mamba_gemm.hpp"
 #include "support/random.hpp"
 #include "support/test.hpp"
 
@@ -72,6 +73,33 @@ TEST_CASE("f32 becomes the nearest half, the even one of two") {
     CHECK(to_half(format.type, std::numeric_limits<float>::max()) == format.infinity());
     for (const std::uint32_t nan : {0x7f800001U, 0xff800001U, 0x7fffffffU, 0xffc00000U}) {
       CHECK(to_half(format.type, std::bit_cast<float>(nan)) == 0x7fffU);
+    }
+  }
+}
+
+TEST_CASE("the C++ header converts halves as the library does") {
+  const std::uint64_t seed = fresh_seed();
+  CAPTURE(seed);
+  Random random(seed);
+  for (const Format& format : formats) {
+    const auto type = static_cast<std::int32_t>(format.type);
+    for (std::uint32_t bits = 0; bits <= 0xffffU; ++bits) {
+      const auto half = static_cast<std::uint16_t>(bits);
+      const float value = from_half(format.type, half);
+      const float other = mamba_gemm::from_half(type, half);
+      CAPTURE(type, bits);
+      if (std::isnan(value)) {
+        REQUIRE(std::isnan(other));
+      } else {
+        REQUIRE(std::bit_cast<std::uint32_t>(other) == std::bit_cast<std::uint32_t>(value));
+      }
+    }
+    for (int i = 0; i < 200'000; ++i) {
+      auto bits = static_cast<std::uint32_t>(random());
+      if (i % 2 == 0) bits &= 0xffff8000U;  // ties of both types
+      const auto value = std::bit_cast<float>(bits);
+      CAPTURE(type, bits);
+      REQUIRE(mamba_gemm::to_half(type, value) == to_half(format.type, value));
     }
   }
 }

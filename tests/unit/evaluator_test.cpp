@@ -178,9 +178,10 @@ TEST_CASE("any strides are served", "[evaluator]") {
   in.slices = cut(in.reduction, 2);
 
   SECTION("rows and steps backwards") {
-    in.a += (in.rows - 1) * in.a_strides.row + (in.reduction - 1) * in.a_strides.column;
+    in.a =
+        static_cast<const float*>(in.a) + (in.rows - 1) * in.a_strides.row + (in.reduction - 1) * in.a_strides.column;
     in.a_strides = {-in.a_strides.row, -in.a_strides.column};
-    in.b += (in.columns - 1) * in.b_strides.column;
+    in.b = static_cast<const float*>(in.b) + (in.columns - 1) * in.b_strides.column;
     in.b_strides.column = -in.b_strides.column;
     check_all_ways(product);
   }

@@ -71,6 +71,13 @@ TEST_CASE("problem strings have the documented form") {
   REQUIRE(to_string(problem_from_string("nn:f32:256x768x512:bias,alpha=0.5:lda=800")) ==
           "nn:f32:256x768x512:bias:lda=800:alpha=0.5");
   REQUIRE(to_string(problem_from_string("tn:f32:3x4x5:beta=1")) == "tn:f32:3x4x5");
+  // The output's type is written only where it is not the usual one.
+  for (const char* const text :
+       {"nn:bf16:3x4x5", "nt:f16:3x4x5:out=f32", "tn:bf16:3x4x5", "tn:f16:3x4x5", "nn:tf32:3x4x5"}) {
+    REQUIRE(to_string(problem_from_string(text)) == text);
+  }
+  REQUIRE(to_string(problem_from_string("nn:bf16:3x4x5:out=bf16")) == "nn:bf16:3x4x5");
+  REQUIRE(to_string(problem_from_string("tn:f16:3x4x5:out=f32")) == "tn:f16:3x4x5");
   REQUIRE(to_string(problem_from_string("nt:f32:3x4x5:beta=-0:out=f32")) == "nt:f32:3x4x5:beta=-0");
   REQUIRE(to_string(problem_from_string("nt:f32:3x4x5:alpha=0x7f800001")) == "nt:f32:3x4x5:alpha=0x7f800001");
   REQUIRE(to_string(problem_from_string("nt:f32:3x4x5:alpha=nan,beta=-inf")) == "nt:f32:3x4x5:alpha=nan:beta=-inf");
@@ -81,6 +88,12 @@ TEST_CASE("malformed problem strings are rejected with what and where") {
   REQUIRE(mentions(rejection(""), "''"));
   REQUIRE(mentions(rejection("mm:f32:1x1x1"), "'mm' is no operation"));
   REQUIRE(mentions(rejection("nn:f64:1x1x1"), "'f64' is no type"));
+  REQUIRE(mentions(rejection("nn:bf16:1x1x1:out=f16"),
+                   "problem.out_type is f16 with op nn of bf16; it must be bf16 or f32"));
+  REQUIRE(mentions(rejection("nt:f16:1x1x1:out=bf16"), "it must be f16 or f32"));
+  REQUIRE(mentions(rejection("tn:bf16:1x1x1:out=bf16"), "it must be f32"));
+  REQUIRE(mentions(rejection("nn:f32:1x1x1:out=bf16"), "it must be f32"));
+  REQUIRE(mentions(rejection("nn:tf32:1x1x1:out=tf32"), "it must be f32"));
   REQUIRE(mentions(rejection("nn:f32"), "MxKxN is missing"));
   REQUIRE(mentions(rejection("nn:f32:1x1"), "MxKxN"));
   REQUIRE(mentions(rejection("nn:f32:1x1x1x1"), "'1x1'"));

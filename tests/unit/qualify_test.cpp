@@ -62,7 +62,7 @@ template <typename Change>
 void change_output(const fake::Launch& launch, Change change) {
   const EvaluatorInput input = fake::input_of(launch);
   for (std::int64_t i = 0; i < input.rows; ++i) {
-    for (std::int64_t j = 0; j < input.columns; ++j) change(input.out[i * input.out_leading + j], i, j);
+    for (std::int64_t j = 0; j < input.columns; ++j) change(fake::out_of(input)[i * input.out_leading + j], i, j);
   }
 }
 
@@ -182,13 +182,13 @@ TEST_CASE("qualify: kernels that are wrong in one way are found out") {
     kernel = [](const fake::Launch& launch) {
       fake::compute(launch);
       const EvaluatorInput input = fake::input_of(launch);
-      input.out[(input.rows - 1) * input.out_leading + input.columns] = 0;
+      fake::out_of(input)[(input.rows - 1) * input.out_leading + input.columns] = 0;
     };
   }
   SECTION("an input is written") {
     kernel = [](const fake::Launch& launch) {
       fake::compute(launch);
-      const_cast<float*>(fake::input_of(launch).a)[0] += 1;
+      static_cast<float*>(const_cast<void*>(fake::input_of(launch).a))[0] += 1;
     };
   }
   SECTION("slices are folded in f32 instead of f64") {

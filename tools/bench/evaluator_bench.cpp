@@ -1,6 +1,5 @@
-// Billions of fused multiply-adds a second that evaluate() reaches, for each operation and instruction set.
+// Billions of multiply-adds a second that evaluate() reaches, for each type, operation and instruction set.
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <cstdint>
 #include <random>
@@ -9,6 +8,7 @@
 #include <fmt/core.h>
 #include <CLI/CLI.hpp>
 
+#include "numeric/element.hpp"
 #include "numeric/evaluator.hpp"
 
 namespace {
@@ -21,18 +21,21 @@ struct Options {
   int runs = 7;
 };
 
-std::vector<float> random_floats(std::int64_t count) {
+/// Room for f32, half of it used by half types.
+std::vector<float> random_elements(mgemm::Type type, std::int64_t count) {
   std::mt19937_64 random{std::random_device{}()};
   std::normal_distribution<float> normal;
-  std::vector<float> values(static_cast<size_t>(count));
-  for (float& value : values) value = normal(random);
-  return values;
+  std::vector<float> room(static_cast<size_t>(count));
+  for (std::int64_t i = 0; i < count; ++i) {
+    mgemm::with_elements(type, [&](auto elements) { elements.store(room.data(), i, normal(random)); });
+  }
+  return room;
 }
 
 /// The median over the runs, after one that is not counted.
 double billions_per_second(const mgemm::Problem& problem, Isa isa, const Options& options) {
-  const auto a = random_floats(layout_a(problem).rows * problem.lda);
-  const auto b = random_floats(layout_b(problem).rows * problem.ldb);
+  const auto a = random_elements(problem.in_type, layout_a(problem).rows * problem.lda);
+  const auto b = random_elements(problem.in_type, layout_b(problem).rows * problem.ldb);
   std::vector<float> out(static_cast<size_t>(output_rows(problem) * problem.ldout));
   mgemm_operands operands{};
   operands.a = reinterpret_cast<std::uintptr_t>(a.data());
@@ -54,24 +57,33 @@ double billions_per_second(const mgemm::Problem& problem, Isa isa, const Options
   return *middle;
 }
 
-std::array<mgemm::Problem, 3> problems(const Options& o) {
-  using mgemm::Op;
-  return {mgemm::Problem{.op = Op::nn, .m = o.m, .k = o.k, .n = o.n, .lda = o.k, .ldb = o.n, .ldout = o.n},
-          mgemm::Problem{.op = Op::tn, .m = o.m, .k = o.k, .n = o.n, .lda = o.k, .ldb = o.n, .ldout = o.n, .beta = 1},
-          mgemm::Problem{.op = Op::nt, .m = o.m, .k = o.k, .n = o.n, .lda = o.n, .ldb = o.n, .ldout = o.k}};
+mgemm::Problem problem_of(mgemm::Op op, mgemm::Type type, const Options& o) {
+  mgemm::Problem p;
+  p.op = op;
+  p.in_type = type;
+  p.out_type = default_out_type(op, type);
+  p.m = o.m;
+  p.k = o.k;
+  p.n = o.n;
+  p.lda = layout_a(p).columns;
+  p.ldb = layout_b(p).columns;
+  p.ldout = output_columns(p);
+  p.beta = mgemm::default_beta(op);
+  return p;
 }
 
 void run(const Options& options) {
-  constexpr std::array names{"nn", "tn", "nt"};
-  fmt::print("{} x {} x {}, {} thread(s), GFMA/s\n", options.m, options.k, options.n, options.threads);
-  for (const Isa isa : {Isa::generic, Isa::avx2, Isa::avx512}) {
-    if (!mgemm::is_supported(isa)) continue;
-    fmt::print("{:8}", name_of(isa));
-    const auto all = problems(options);
-    for (size_t i = 0; i < all.size(); ++i) {
-      fmt::print("  {} {:7.2f}", names.at(i), billions_per_second(all.at(i), isa, options));
+  fmt::print("{} x {} x {}, {} thread(s), billions of multiply-adds a second\n", options.m, options.k, options.n,
+             options.threads);
+  for (const auto& [type, type_name] : mgemm::type_names) {
+    for (const Isa isa : {Isa::generic, Isa::avx2, Isa::avx512}) {
+      if (!mgemm::is_supported(isa)) continue;
+      fmt::print("{:5}{:8}", type_name, name_of(isa));
+      for (const auto& [op, op_name] : mgemm::op_names) {
+        fmt::print("  {} {:7.3f}", op_name, billions_per_second(problem_of(op, type, options), isa, options));
+      }
+      fmt::print("\n");
     }
-    fmt::print("\n");
   }
 }
 

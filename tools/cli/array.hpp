@@ -4,12 +4,9 @@
 #include <span>
 #include <vector>
 
-#include "mamba_gemm/mamba_gemm.h"
+#include "mamba_gemm/mamba_gemm.hpp"
 
 namespace mgemm::cli {
-
-/// Bytes of an element of an MGEMM_TYPE_*.
-constexpr std::int64_t bytes_of(std::int32_t type) { return type == MGEMM_TYPE_BF16 || type == MGEMM_TYPE_F16 ? 2 : 4; }
 
 /// The bits of a value in a type, rounded to nearest even; NaN is 0x7fffffff in f32, unless it is one already, and
 /// 0x7fff in a half.
@@ -28,7 +25,7 @@ class Array {
   explicit Array(std::span<const float> values);
 
   std::int32_t type() const { return type_; }
-  std::size_t size() const { return bytes_.size() / static_cast<std::size_t>(bytes_of(type_)); }
+  std::size_t size() const { return bytes_.size() / static_cast<std::size_t>(mamba_gemm::element_bytes(type_)); }
   std::span<std::byte> bytes() { return bytes_; }
   std::span<const std::byte> bytes() const { return bytes_; }
 

@@ -58,7 +58,8 @@ void require_valid(const mgemm_problem& problem) {
 void require_memory(const mgemm_problem& problem, const Layouts& layouts) {
   // In double: the products of three sizes may exceed 64 bits, and a rounding is no matter here.
   const auto bytes = [](std::int32_t type, const Matrix& matrix) {
-    return static_cast<double>(bytes_of(type)) * static_cast<double>(matrix.rows) * static_cast<double>(matrix.leading);
+    return static_cast<double>(mamba_gemm::element_bytes(type)) * static_cast<double>(matrix.rows) *
+           static_cast<double>(matrix.leading);
   };
   constexpr double out_copies = 3;  // before, after, expected
   const double needed = bytes(problem.in_type, layouts.a) + bytes(problem.in_type, layouts.b) +

@@ -35,7 +35,7 @@ std::string time_text(double seconds) {
 }
 
 std::string hex_text(std::int32_t type, std::uint32_t bits) {
-  return fmt::format("0x{:0{}x}", bits, 2 * bytes_of(type));
+  return fmt::format("0x{:0{}x}", bits, 2 * mamba_gemm::element_bytes(type));
 }
 
 std::string bits_text(std::int32_t type, std::uint32_t bits) {
