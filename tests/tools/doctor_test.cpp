@@ -139,6 +139,10 @@ TEST_CASE("doctor: compilers that do not serve, or only half") {
   check_is(check_nvrtc(half), State::note, "only its machine code serves", "not newer than the driver's CUDA 12.8");
   half["helper"] = {{"error", "not found"}};
   check_is(check_nvrtc(half), State::problem, "without the helper program", "CUDA 12.8");
+  half["variables"] = Json::array({variable("MAMBA_GEMM_HELPER", "library", "/x", "it is wrong")});
+  check_is(check_nvrtc(half), State::note, "without the helper program", "CUDA 12.8");
+  check_is(check_helper(half), State::note, "because of MAMBA_GEMM_HELPER", "correct MAMBA_GEMM_HELPER");
+  half["variables"] = Json::array();
   check_is(check_helper(half), State::note, "not found", "MAMBA_GEMM_HELPER");
 }
 

@@ -7,6 +7,9 @@
 namespace mgemm::cli {
 namespace {
 
+constexpr const char* nvrtc_variable = "MAMBA_GEMM_NVRTC";
+constexpr const char* helper_variable = "MAMBA_GEMM_HELPER";
+
 std::string candidate_text(const Json& candidate) {
   return fmt::format("{} (from {}, version {}): {}", shown(candidate, "path"), shown(candidate, "source"),
                      shown(candidate, "version"), shown(candidate, "verdict"));
@@ -38,9 +41,8 @@ std::string remedy_without_nvrtc(const Json& environment) {
 }
 
 Check check_nvrtc_missing(const Json& environment) {
-  constexpr const char* variable = "MAMBA_GEMM_NVRTC";
   const Json nvrtc = part(environment, "nvrtc");
-  if (is_to_blame(environment, variable)) return blame("nvrtc", variable);
+  if (is_to_blame(environment, nvrtc_variable)) return blame("nvrtc", nvrtc_variable);
   Check check{"nvrtc", usable_devices(environment).empty() ? State::note : State::problem, "", ""};
   for (const Json& candidate : list_in(nvrtc, "candidates")) check.details.push_back(candidate_text(candidate));
   check.found = check.details.empty() ? "none was found" : "what was found cannot be used";
@@ -123,7 +125,7 @@ Check check_nvrtc(const Json& environment) {
     check.found += ", with " + shown(candidate, "builtins");
     if (part(candidate, "newer_than_driver") != true) continue;
     const bool has_helper = part(part(environment, "helper"), "path").is_string();
-    check.state = has_helper ? State::note : State::problem;
+    check.state = has_helper || is_to_blame(environment, helper_variable) ? State::note : State::problem;
     check.found += has_helper ? "; newer than the driver, so only its machine code serves"
                               : "; newer than the driver, and without the helper program there is no machine code";
     check.remedy = fmt::format("install a driver for CUDA {} or newer, or an NVRTC from {}{}", shown(nvrtc, "version"),
@@ -133,17 +135,18 @@ Check check_nvrtc(const Json& environment) {
 }
 
 Check check_helper(const Json& environment) {
-  constexpr const char* variable = "MAMBA_GEMM_HELPER";
   const Json helper = part(environment, "helper");
   if (part(helper, "path").is_string())
     return {"helper", State::ok, fmt::format("{} ({})", shown(helper, "path"), shown(helper, "source"))};
-  if (is_to_blame(environment, variable)) return blame("helper", variable);
-  const std::string value = shown(variable_named(environment, variable), "value");
+  if (is_to_blame(environment, helper_variable)) return blame("helper", helper_variable);
+  const std::string value = shown(variable_named(environment, helper_variable), "value");
   if (value != "-" && !value.empty())
-    return {"helper", State::note, fmt::format("turned off by {}; the driver translates PTX at every start", variable),
-            fmt::format("unset {} for faster starts", variable)};
+    return {"helper", State::note,
+            fmt::format("turned off by {}; the driver translates PTX at every start", helper_variable),
+            fmt::format("unset {} for faster starts", helper_variable)};
   return {"helper", State::note, shown(helper, "error"),
-          fmt::format("install mamba-gemm-assemble with the library, or name it with {}, for faster starts", variable)};
+          fmt::format("install mamba-gemm-assemble with the library, or name it with {}, for faster starts",
+                      helper_variable)};
 }
 
 Check check_compiled(const Compiled& compiled, const std::string& helper) {

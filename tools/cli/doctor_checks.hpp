@@ -38,6 +38,7 @@ struct Compiled {
 Check check_compiled(const Compiled& compiled, const std::string& helper);
 
 /// A folder's totals, how many of its entries are sound and not, and what it lies on.
+// NOLINTNEXTLINE(bugprone-exception-escape): moving a Json does not throw, its checks only look so
 struct CacheFacts {
   Json totals;
   std::uint64_t sound = 0, bad = 0;
