@@ -96,7 +96,7 @@ TEST_CASE("variables: what is wrong with a value") {
     const std::string text = objection(row.name, row.value);
     CAPTURE(row.name, row.value, text);
     CHECK(contains(text, row.name));
-    CHECK(contains(text, std::string("'") + row.value + "'"));
+    CHECK(contains(text, row.value));
     CHECK(contains(text, row.text));
   }
 }
