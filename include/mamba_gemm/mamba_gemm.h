@@ -215,8 +215,9 @@ MGEMM_API mgemm_status mgemm_device_count(int32_t* count) MGEMM_NOEXCEPT;
 
 /* A JSON object about the process: library and source hash, evaluator instruction set and threads, driver, devices,
  * every place NVRTC was looked for with what was found there and which one serves, the helper program that makes
- * machine code or why there is none, cache folder and the rule that chose it. Loads driver and NVRTC but creates no
- * CUDA context. By the string rule. Any thread; not in capture. */
+ * machine code or why there is none, cache folder and the rule that chose it, every environment variable that counts
+ * with its value and what is wrong with that. Loads driver and NVRTC but creates no CUDA context. By the string rule.
+ * Any thread; not in capture. */
 MGEMM_API mgemm_status mgemm_environment_json(char* buffer, size_t capacity, size_t* needed) MGEMM_NOEXCEPT;
 
 /* ---- Contexts -----------------------------------------------------------------------------------------------------*/

@@ -32,6 +32,7 @@ FolderState state_of(const CacheLocation& location) {
     state.totals = cache_totals(store);
   } else if (state.exists) {
     state.refusal = to_string(opened.refusal);
+    state.remedy = opened.refusal.remedy;
   }
   return state;
 }

@@ -63,6 +63,7 @@ std::string totals_json(const CacheLocation& location, const FolderState& state)
     write_location(json, location);
     json.member("exists", state.exists);
     json.member("refusal", state.refusal.empty() ? std::nullopt : std::optional(state.refusal));
+    json.member("remedy", state.remedy.empty() ? std::nullopt : std::optional(state.remedy));
     json.member("cap", state.totals.cap);
     json.member("entry_count", state.totals.entries);
     json.member("bytes", state.totals.bytes);

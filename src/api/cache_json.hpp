@@ -14,6 +14,7 @@ std::string list_json(const CacheLocation& location, const std::vector<EntryInfo
 struct FolderState {
   bool exists = false;
   std::string refusal{};  // "" if it is not refused
+  std::string remedy{};   // the part of the refusal that says what to do, "" if there is none
   Totals totals{};
 };
 

@@ -1,7 +1,12 @@
+#include <cstdlib>
+
 #include "api/boundary.hpp"
+#include "api/variables.hpp"
 #include "base/json_writer.hpp"
 #include "base/thread_pool.hpp"
 #include "cache/location.hpp"
+#include "catalogue/targets.hpp"
+#include "compile/compiler.hpp"
 #include "compile/helper_path.hpp"
 #include "compile/nvrtc_table.hpp"
 #include "device/cuda_device.hpp"
@@ -36,12 +41,20 @@ void write_driver(JsonWriter& json) {
   const bool available = find_driver() != nullptr;
   json.object([&] {
     json.member("available", available);
+    json.member("oldest", cuda_version_text(oldest_driver_version));
     if (available) {
       json.member("version", cuda_version_text(driver_version()));
     } else {
+      json.member("status", mgemm_status_name(driver_status()));
       json.member("error", driver_reason());
     }
   });
+}
+
+/// "sm_90a"; nullopt if the library has no kernels for such a device.
+std::optional<std::string> target_of(const DeviceFacts& facts) {
+  const std::string_view target = compile_target(facts.compute_major, facts.compute_minor);
+  return target.empty() ? std::nullopt : std::optional(machine_target(target));
 }
 
 void write_device(JsonWriter& json, int ordinal) {
@@ -50,6 +63,7 @@ void write_device(JsonWriter& json, int ordinal) {
     json.member("ordinal", ordinal);
     json.member("name", facts.name);
     json.member("compute_capability", fmt::format("{}.{}", facts.compute_major, facts.compute_minor));
+    json.member("target", target_of(facts));
     json.member("multiprocessors", facts.multiprocessors);
     json.member("memory_bytes", facts.memory_bytes);
   });
@@ -79,6 +93,8 @@ void write_candidate(JsonWriter& json, const NvrtcCandidate& candidate) {
     json.member("path", candidate.path);
     json.member("source", candidate.source);
     json.member("version", to_string(candidate.version));
+    json.member("builtins", candidate.builtins.empty() ? std::nullopt : std::optional(candidate.builtins));
+    json.member("newer_than_driver", candidate.is_newer_than_driver);
     json.member("verdict", candidate.verdict);
   });
 }
@@ -87,6 +103,7 @@ void write_nvrtc(JsonWriter& json) {
   const NvrtcReport& report = nvrtc_report(driver_version());
   json.object([&] {
     json.member("available", report.available);
+    json.member("oldest", to_string(oldest_nvrtc));
     if (report.available) {
       json.member("path", report.path);
       json.member("version", to_string(report.version));
@@ -126,6 +143,23 @@ void write_cache(JsonWriter& json) {
   });
 }
 
+void write_variable(JsonWriter& json, const KnownVariable& variable) {
+  const char* const value = std::getenv(variable.name);
+  const std::string problem = value == nullptr ? "" : variable.objection(value);
+  json.object([&] {
+    json.member("name", variable.name);
+    json.member("reader", variable.reader);
+    json.member("value", value == nullptr ? std::nullopt : std::optional<std::string_view>(value));
+    json.member("problem", problem.empty() ? std::nullopt : std::optional(problem));
+  });
+}
+
+void write_variables(JsonWriter& json) {
+  json.array([&] {
+    for (const KnownVariable& variable : known_variables()) write_variable(json, variable);
+  });
+}
+
 /// The texts about the library, which are "" where memory ran out as they were made.
 const char* made(const char* text) {
   if (text[0] == '\0') throw std::bad_alloc();
@@ -145,6 +179,7 @@ std::string environment_json() {
     json.member("nvrtc", [&] { write_nvrtc(json); });
     json.member("helper", [&] { write_helper(json); });
     json.member("cache", [&] { write_cache(json); });
+    json.member("variables", [&] { write_variables(json); });
   });
   return text;
 }

@@ -33,6 +33,13 @@ constexpr std::array<LevelName, 5> level_names{{
     {"dispatch", MGEMM_LOG_DISPATCH, spdlog::level::debug},
 }};
 
+const LevelName* find_level(std::string_view name) noexcept {
+  for (const LevelName& entry : level_names) {
+    if (entry.name == name) return &entry;
+  }
+  return nullptr;
+}
+
 struct Sink {
   mgemm_log_fn fn = nullptr;
   void* user = nullptr;
@@ -52,16 +59,14 @@ struct LogState {
     stderr_logger.set_level(spdlog::level::trace);
     stderr_logger.set_pattern("mamba-gemm: %^%l%$: %v");
     stderr_logger.flush_on(spdlog::level::trace);
-    const char* text = std::getenv("MAMBA_GEMM_LOG");
+    const char* text = std::getenv(log_variable);
     if (text == nullptr) return;
-    for (const LevelName& entry : level_names) {
-      if (entry.name == text) {
-        level = entry.level;
-        return;
-      }
+    if (const LevelName* const known = find_level(text)) {
+      level = known->level;
+    } else {
+      // Not written here: this may be one of two states made at once, and stderr may block.
+      unknown_level = text;
     }
-    // Not written here: this may be one of two states made at once, and stderr may block.
-    unknown_level = text;
   }
 };
 
@@ -82,6 +87,11 @@ LogState& state() {
 
 }  // namespace
 
+std::string log_objection(std::string_view value) {
+  if (find_level(value) != nullptr) return {};
+  return fmt::format("{} is '{}'; valid are off, error, warn, info, dispatch", log_variable, value);
+}
+
 bool log_enabled(int level) noexcept {
   try {
     return level != MGEMM_LOG_OFF && level <= state().level.load(std::memory_order_relaxed);
@@ -98,9 +108,7 @@ void log_line(int level, const std::string& line) noexcept {
     }
     LogState& log = state();
     if (!log.unknown_level.empty() && !log.has_complained.exchange(true)) {
-      log_line(MGEMM_LOG_WARN,
-               fmt::format("MAMBA_GEMM_LOG is '{}'; valid are off, error, warn, info, dispatch; using warn",
-                           log.unknown_level));
+      log_line(MGEMM_LOG_WARN, log_objection(log.unknown_level) + "; using warn");
     }
     Sink sink;
     {

@@ -1,6 +1,7 @@
 #pragma once
 #include <functional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -12,6 +13,11 @@ namespace mgemm {
 
 /// True if a message of this level goes anywhere; ask before building an expensive one.
 bool log_enabled(int level) noexcept;
+
+constexpr const char* log_variable = "MAMBA_GEMM_LOG";
+
+/// What is wrong with a value of that variable; "" if it is a level's name.
+std::string log_objection(std::string_view value);
 
 /// Delivers one line. Never throws; no lock of the library may be held by the caller.
 void log_line(int level, const std::string& line) noexcept;

@@ -163,17 +163,22 @@ void require_thread_count(const char* name, std::int32_t threads) {
   if (threads < 0 || threads > most_threads) invalid("{} is {}; it must be in 0 .. {}", name, threads, most_threads);
 }
 
+std::string threads_objection(std::string_view value) {
+  if (parse_threads(value) != 0) return {};
+  return fmt::format("{} is '{}'; valid are 1 to {}", threads_variable, value, most_threads);
+}
+
 int default_threads() {
   static std::atomic<int> known{0};
   int count = known.load(std::memory_order_relaxed);
   if (count != 0) return count;
 
-  const char* text = std::getenv("MAMBA_GEMM_THREADS");
+  const char* text = std::getenv(threads_variable);
   const int wanted = text != nullptr ? parse_threads(text) : 0;
   const int found = wanted != 0 ? wanted : std::min(allowed_processors(), most_threads);
   if (!known.compare_exchange_strong(count, found)) return count;
   if (text != nullptr && wanted == 0) {
-    log(MGEMM_LOG_WARN, "MAMBA_GEMM_THREADS is '{}'; valid are 1 to {}. Using {}.", text, most_threads, found);
+    log(MGEMM_LOG_WARN, "{}. Using {}.", threads_objection(text), found);
   }
   return found;
 }

@@ -1,8 +1,15 @@
 #pragma once
 #include <cstdint>
 #include <functional>
+#include <string>
+#include <string_view>
 
 namespace mgemm {
+
+constexpr const char* threads_variable = "MAMBA_GEMM_THREADS";
+
+/// What is wrong with a value of that variable; "" if it is a number from 1 to 1024.
+std::string threads_objection(std::string_view value);
 
 /// The processors this process may run on, or MAMBA_GEMM_THREADS if that is a number from 1 to 1024. Asked once a
 /// process.

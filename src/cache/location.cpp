@@ -13,15 +13,26 @@ namespace mgemm {
 namespace {
 
 bool is_absolute(const char* text) { return text != nullptr && text[0] == '/'; }
+bool is_off(std::string_view text) { return text == "0" || text == "off"; }
 
 }  // namespace
 
+std::string cache_objection(std::string_view value) {
+  if (value.empty() || value.front() == '/' || is_off(value)) return {};
+  return fmt::format("{} is '{}', which is not an absolute path, '0' or 'off'", cache_variable, value);
+}
+
+std::string cache_max_objection(std::string_view value) {
+  if (value.empty() || parse_bytes(value)) return {};
+  return fmt::format("{} is '{}'; it must be a number of bytes, or one with K, M or G", cache_max_variable, value);
+}
+
 CacheLocation cache_location(const GetEnvironment& environment) {
-  if (const char* own = environment("MAMBA_GEMM_CACHE"); own != nullptr && own[0] != '\0') {
+  if (const char* own = environment(cache_variable); own != nullptr && own[0] != '\0') {
     const std::string_view text = own;
-    if (text == "0" || text == "off") return {"", fmt::format("MAMBA_GEMM_CACHE is '{}'", text)};
-    if (is_absolute(own)) return {std::string(text), "MAMBA_GEMM_CACHE"};
-    return {"", fmt::format("MAMBA_GEMM_CACHE is '{}', which is not an absolute path, '0' or 'off'", text), true};
+    if (is_off(text)) return {"", fmt::format("{} is '{}'", cache_variable, text)};
+    if (is_absolute(own)) return {std::string(text), cache_variable};
+    return {"", cache_objection(text), true};
   }
   if (const char* xdg = environment("XDG_CACHE_HOME"); is_absolute(xdg)) {
     return {std::string(xdg) + "/mamba-gemm", "XDG_CACHE_HOME"};
@@ -59,13 +70,12 @@ std::optional<std::uint64_t> parse_bytes(std::string_view text) {
 }
 
 std::uint64_t cache_max() {
-  const char* const text = std::getenv("MAMBA_GEMM_CACHE_MAX");
+  const char* const text = std::getenv(cache_max_variable);
   if (text == nullptr || text[0] == '\0') return default_cache_max;
   if (const auto bytes = parse_bytes(text)) return *bytes;
   static std::atomic<bool> warned{false};
   if (!warned.exchange(true)) {
-    log(MGEMM_LOG_WARN,
-        "MAMBA_GEMM_CACHE_MAX is '{}'; it must be a number of bytes, or one with K, M or G. Using 256M.", text);
+    log(MGEMM_LOG_WARN, "{}. Using 256M.", cache_max_objection(text));
   }
   return default_cache_max;
 }

@@ -14,6 +14,13 @@ struct CacheLocation {
   bool refused = false;  // a variable asked for something that is not allowed; worth a warning
 };
 
+constexpr const char* cache_variable = "MAMBA_GEMM_CACHE";
+constexpr const char* cache_max_variable = "MAMBA_GEMM_CACHE_MAX";
+
+/// What is wrong with a value of either; "" if nothing, or if it is empty, which is as if it were not set.
+std::string cache_objection(std::string_view value);
+std::string cache_max_objection(std::string_view value);
+
 using GetEnvironment = std::function<const char*(const char* name)>;
 
 /// MAMBA_GEMM_CACHE (an absolute path, or "0" or "off"), else $XDG_CACHE_HOME/mamba-gemm, else $HOME/.cache/mamba-gemm.

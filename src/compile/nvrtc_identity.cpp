@@ -112,7 +112,7 @@ NvrtcVariables nvrtc_variables() {
     const char* const text = std::getenv(name);
     return text == nullptr ? std::nullopt : std::optional<std::string>(text);
   };
-  return {value("NVRTC_APPEND_FLAGS"), value("NV_NVVM_VERSION")};
+  return {value(append_flags_variable), value(nvvm_version_variable)};
 }
 
 }  // namespace mgemm

@@ -57,10 +57,13 @@ enum class OutputKind { ptx, machine_code };
 
 /// The variables that NVRTC reads from the environment and that change what it makes; nullopt if not set.
 struct NvrtcVariables {
-  std::optional<std::string> append_flags;  // NVRTC_APPEND_FLAGS
-  std::optional<std::string> nvvm_version;  // NV_NVVM_VERSION, which chooses its code generator
+  std::optional<std::string> append_flags;
+  std::optional<std::string> nvvm_version;  // chooses its code generator
   friend bool operator==(const NvrtcVariables&, const NvrtcVariables&) = default;
 };
+
+constexpr const char* append_flags_variable = "NVRTC_APPEND_FLAGS";
+constexpr const char* nvvm_version_variable = "NV_NVVM_VERSION";
 
 /// As they are now.
 NvrtcVariables nvrtc_variables();

@@ -66,6 +66,12 @@ const DriverTable& driver() {
   throw Error(loaded.status, fmt::format("no CUDA device can be used: {}", loaded.reason), loaded.code);
 }
 
+Status driver_status() {
+  if (find_driver() != nullptr) return MGEMM_OK;
+  const LoadedDriver& loaded = machine_driver();
+  return inherited(loaded) ? MGEMM_FORKED : loaded.status;
+}
+
 std::string driver_reason() {
   if (find_driver() != nullptr) return {};
   const LoadedDriver& loaded = machine_driver();

@@ -74,6 +74,9 @@ const DriverTable* find_driver();
 /// (it is there and fails), MGEMM_FORKED (it was initialised by a parent process).
 const DriverTable& driver();
 
+/// The status of the error that driver() would throw; MGEMM_OK if it would not.
+Status driver_status();
+
 /// Why find_driver() gives nullptr; "" if it does not.
 std::string driver_reason();
 

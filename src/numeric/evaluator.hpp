@@ -1,6 +1,8 @@
 #pragma once
 #include <cstdint>
 #include <span>
+#include <string>
+#include <string_view>
 
 #include "numeric/contract.hpp"
 
@@ -12,6 +14,9 @@ enum class Isa : std::int32_t { generic, avx2, avx512 };
 const char* name_of(Isa isa);
 /// Whether this build, processor and operating system have it.
 bool is_supported(Isa isa);
+constexpr const char* simd_variable = "MAMBA_GEMM_SIMD";
+/// What is wrong with a value of that variable; "" if it names one that is supported.
+std::string simd_objection(std::string_view value);
 /// The fastest that is supported, or a lesser one if MAMBA_GEMM_SIMD names it (generic, avx2, avx512). Asked once a
 /// process.
 Isa best_isa();

@@ -49,7 +49,7 @@ float fused_step(const EvaluatorInput& in, std::int64_t row, std::int64_t column
   const FusedSum parameters = fused_sums[static_cast<int>(in.arithmetic)];
   const int smallest = in.in_type == Type::f16 ? -14 : -126;
   std::array<double, 16> products{};
-  double plain = double{sum};  // only good to tell infinities and NaNs
+  double plain = sum;  // only good to tell infinities and NaNs
   int largest = sum == 0 ? std::numeric_limits<int>::min() : exponent_of(sum, -126);
   for (std::int64_t i = 0; i < parameters.terms && begin + i < end; ++i) {
     const float a = a_of(in, row, begin + i);

@@ -34,8 +34,8 @@ void run_fused(std::int64_t steps, const void* packed_a, const void* packed_b, f
   for (std::int64_t r = 0; r < steps; r += parameters.terms) {
     for (int i = 0; i < rows; ++i) {
       for (int j = 0; j < columns; ++j) {
-        float& sum = tile[i * columns + j];
-        sum = fused_sum(parameters, sum, a + r * rows + i, rows, b + r * columns + j, columns);
+        tile[i * columns + j] =
+            fused_sum(parameters, tile[i * columns + j], a + r * rows + i, rows, b + r * columns + j, columns);
       }
     }
   }

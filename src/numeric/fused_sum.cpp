@@ -50,7 +50,7 @@ float round_toward_zero(std::int64_t sum, int unit) {
 /// A step with an operand or accumulator that is infinite or NaN.
 float exceptional(FusedSum parameters, std::uint32_t accumulator, const std::uint32_t* a, std::int64_t a_stride,
                   const std::uint32_t* b, std::int64_t b_stride) {
-  const float nan = std::bit_cast<float>(canonical_nan_bits);
+  const auto nan = std::bit_cast<float>(canonical_nan_bits);
   bool positive = accumulator == infinity_bits;
   bool negative = accumulator == (infinity_bits | 0x80000000U);
   if ((accumulator & infinity_bits) == infinity_bits && (accumulator & fraction_mask) != 0) return nan;
@@ -85,7 +85,7 @@ float fused_sum(FusedSum parameters, float accumulator, const std::uint32_t* a, 
     total = cut_right(start.significand * (1 << (product_fraction - 23)), largest - start.exponent + below);
   }
   for (int i = 0; i < parameters.terms; ++i, a += a_stride, b += b_stride) {
-    const std::int64_t product = significand(*a) * significand(*b);
+    const std::int64_t product = std::int64_t{significand(*a)} * significand(*b);
     total += cut_right(product, largest - exponent(*a) - exponent(*b) + below);
   }
   return round_toward_zero(total, largest - parameters.fraction);

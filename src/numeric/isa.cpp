@@ -1,6 +1,7 @@
 #include <array>
 #include <atomic>
 #include <cstdlib>
+#include <optional>
 #include <string_view>
 
 #include "base/log.hpp"
@@ -30,6 +31,13 @@ Isa fastest() {
   return Isa::generic;
 }
 
+std::optional<Isa> supported_by_name(std::string_view name) {
+  for (const Isa isa : by_speed) {
+    if (name == name_of(isa) && is_supported(isa)) return isa;
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 const char* name_of(Isa isa) {
@@ -56,6 +64,12 @@ bool is_supported(Isa isa) {
   return false;
 }
 
+std::string simd_objection(std::string_view value) {
+  if (supported_by_name(value)) return {};
+  return fmt::format("{} is '{}', which is unknown or not supported here; valid are generic, avx2, avx512",
+                     simd_variable, value);
+}
+
 Isa best_isa() {
   // An atomic and not a guarded static: a guard could be held by another thread at the moment of a fork.
   constexpr int unknown = -1;
@@ -63,20 +77,11 @@ Isa best_isa() {
   int current = known.load(std::memory_order_relaxed);
   if (current != unknown) return static_cast<Isa>(current);
 
-  Isa chosen = fastest();
-  const char* text = std::getenv("MAMBA_GEMM_SIMD");
-  bool understood = text == nullptr;
-  for (const Isa isa : by_speed) {
-    if (understood || std::string_view(text) != name_of(isa) || !is_supported(isa)) continue;
-    chosen = isa;
-    understood = true;
-  }
+  const char* const text = std::getenv(simd_variable);
+  const std::optional<Isa> asked = text == nullptr ? std::nullopt : supported_by_name(text);
+  const Isa chosen = asked.value_or(fastest());
   if (!known.compare_exchange_strong(current, static_cast<int>(chosen))) return static_cast<Isa>(current);
-  if (!understood) {
-    log(MGEMM_LOG_WARN,
-        "MAMBA_GEMM_SIMD is '{}', which is unknown or not supported here; valid are generic, avx2, avx512. Using {}.",
-        text, name_of(chosen));
-  }
+  if (text != nullptr && !asked) log(MGEMM_LOG_WARN, "{}. Using {}.", simd_objection(text), name_of(chosen));
   return chosen;
 }
 

@@ -10,7 +10,7 @@ using namespace mgemm;
 using namespace mgemm::test;
 
 std::string golden(Kind kind) {
-  return read_file(std::string(MGEMM_SOURCE_DIR) + "/tests/cache/golden/" + std::string(to_string(kind)) + ".v1.bin");
+  return read_file(MGEMM_SOURCE_DIR "/tests/cache/golden/" + std::string(to_string(kind)) + ".v1.bin");
 }
 
 Reject reject_of(std::string_view bytes) {

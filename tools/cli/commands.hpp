@@ -10,5 +10,6 @@ void add_run(CLI::App& app, int& exit_code);
 void add_verify(CLI::App& app, int& exit_code);
 void add_cache(CLI::App& app, int& exit_code);
 void add_modules(CLI::App& app, int& exit_code);
+void add_doctor(CLI::App& app, int& exit_code);
 
 }  // namespace mgemm::cli

@@ -40,6 +40,7 @@ int run_tool(int argc, char** argv) {
   add_verify(app, exit_code);
   add_cache(app, exit_code);
   add_modules(app, exit_code);
+  add_doctor(app, exit_code);
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& success) {  // --help, --version

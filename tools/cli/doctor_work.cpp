@@ -1,0 +1,88 @@
+#include "doctor_work.hpp"
+
+#include <fmt/core.h>
+
+#include "check.hpp"
+#include "compute.hpp"
+#include "device.hpp"
+#include "mamba_gemm/mamba_gemm.hpp"
+#include "operands.hpp"
+
+namespace mgemm::cli {
+namespace {
+
+/// Bias, factors and edges that no tile divides: whatever a kernel does, this does a bit of it.
+constexpr const char* small_problem = "nn:f32:67x130x75:bias:alpha=0.5:beta=-1.5";
+
+/// Calls `visit(const mgemm_kernel_info&)` for the first kernel alone.
+template <typename Visit>
+void for_first_kernel(const std::string& targets, bool compile, Visit&& visit) {
+  struct Call {
+    Visit& visit;
+  } call{visit};
+  const auto once = [](const mgemm_kernel_info* kernel, void* user) -> std::int32_t {
+    static_cast<Call*>(user)->visit(*kernel);
+    return 1;
+  };
+  const mgemm_status status = mgemm_kernels(targets.c_str(), compile ? 1 : 0, 1, "off", once, &call);
+  if (status != MGEMM_CANCELLED) mamba_gemm::check(status);
+}
+
+std::string any_target() {
+  std::string target;
+  for_first_kernel("all", false, [&](const mgemm_kernel_info& kernel) { target = kernel.target; });
+  return target;
+}
+
+std::string remedy_of(const mamba_gemm::Error& error) {
+  switch (error.status()) {
+    case MGEMM_OUT_OF_MEMORY:
+      return "free memory: on a GPU, nvidia-smi shows which processes have it";
+    case MGEMM_DEVICE_LOST:
+    case MGEMM_DRIVER:
+      return "look for the GPU's errors (Xid) in the kernel's log, and restart the machine if nvidia-smi fails too";
+    case MGEMM_QUALIFICATION:
+    case MGEMM_MISMATCH:
+    case MGEMM_EXCLUDED:
+      return "do not use this device, and report this with the output of mamba-gemm info";
+    default:
+      return "run mamba-gemm doctor again with MAMBA_GEMM_LOG=info, which says what led to it";
+  }
+}
+
+Comparison run_product(const DeviceChoice& device) {
+  const HostOperands operands = random_operands(problem_of(small_problem), 1);
+  mamba_gemm::Context context = open_context(device, 0);
+  Progress progress;
+  const Computed computed = compute(context, operands, 1, progress);
+  // All of it is compared with a reference context, and as many elements with mgemm_evaluate.
+  return check_output(operands, computed.out, {.samples = operands.layouts.out.elements(), .by_reference = true});
+}
+
+}  // namespace
+
+Compiled compile_one_kernel(const std::string& target) {
+  Compiled compiled;
+  for_first_kernel(target.empty() ? any_target() : target, true, [&](const mgemm_kernel_info& kernel) {
+    compiled = {kernel.kernel, kernel.target, kernel.state == MGEMM_KERNEL_FAILED ? kernel.reason : "", kernel.seconds};
+  });
+  return compiled;
+}
+
+Check check_product(const std::string& device) {
+  Check check{"product on " + device, State::ok, ""};
+  try {
+    const Comparison comparison = run_product(parse_device(device));
+    check.found = fmt::format("{}: {} of {} elements equal the contract bit for bit", small_problem, comparison.equal,
+                              comparison.checked);
+    if (comparison.passed()) return check;
+    check.remedy = "do not use this device, and report this with the output of mamba-gemm info";
+  } catch (const mamba_gemm::Error& error) {
+    check.found = fmt::format("{}: {}", error.status_name(), error.what());
+    check.remedy = remedy_of(error);
+  }
+  check.state = State::problem;
+  return check;
+}
+
+}  // namespace mgemm::cli
