@@ -1,4 +1,6 @@
 // The bytes of an entry.
+#include <fmt/format.h>
+
 #include <set>
 
 #include "support/cache.hpp"
@@ -10,7 +12,7 @@ using namespace mgemm;
 using namespace mgemm::test;
 
 std::string golden(Kind kind) {
-  return read_file(std::string(MGEMM_SOURCE_DIR) + "/tests/cache/golden/" + std::string(to_string(kind)) + ".v1.bin");
+  return read_file(fmt::format("{}/tests/cache/golden/{}.v1.bin", MGEMM_SOURCE_DIR, to_string(kind)));
 }
 
 Reject reject_of(std::string_view bytes) {
