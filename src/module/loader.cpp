@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/give_back.hpp"
 #include "base/log.hpp"
 #include "device/current_context.hpp"
 #include "module/module_code.hpp"
@@ -86,13 +87,14 @@ void qualify_all(CudaDevice& device, const LoadedModule& loaded, Kernels& kernel
 
 Kernels load_all(CudaDevice& device, std::string_view module, const std::string& cache_directory) {
   const DeviceFacts& facts = device.facts();
+  // Before there is a module to unload, so that nothing can fail in between.
+  const CurrentContext current(device.driver(), device.context());
   LoadedModule loaded =
       load_module(device, {module, facts.compute_major, facts.compute_minor, facts.driver_version, cache_directory});
-  const auto identity = std::make_shared<const ArtifactIdentity>(std::move(loaded.identity));
-  const LoggedFacts logged = read_assembler_log(loaded.log);
-  const CurrentContext current(device.driver(), device.context());
   Kernels kernels;
   try {
+    const auto identity = std::make_shared<const ArtifactIdentity>(std::move(loaded.identity));
+    const LoggedFacts logged = read_assembler_log(loaded.log);
     for (const KernelRow& row : catalogue()) {
       if (row.module.view() != module) continue;
       LoadedKernel kernel = admit(device, row, loaded.module, logged);
@@ -101,7 +103,7 @@ Kernels load_all(CudaDevice& device, std::string_view module, const std::string&
     }
     qualify_all(device, loaded, kernels, cache_directory);
   } catch (...) {
-    static_cast<void>(device.driver().cuModuleUnload(loaded.module));
+    give_back("a module", [&] { check(device.driver().cuModuleUnload(loaded.module), "cuModuleUnload"); });
     throw;
   }
   return kernels;
