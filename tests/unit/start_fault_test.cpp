@@ -7,6 +7,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cache/store.hpp"
@@ -211,11 +212,13 @@ std::string check_faulty_start(const Work& work, const Fault& fault, int number,
 TEST_CASE("start: whichever call of the driver or of NVRTC fails, the next try works", "[cache]") {
   const Work work;
   CAPTURE(work.seed);
-  const bool machine_code = GENERATE(false, true);
-  const bool warm = GENERATE(false, true);
+  // Warm PTX is cold PTX without NVRTC.
+  const auto [machine_code, warm] = GENERATE(std::pair(false, false), std::pair(true, false), std::pair(true, true));
   const std::size_t which = GENERATE(range(std::size_t{0}, faults.size()));
   const Fault& fault = faults.at(which);
   CAPTURE(machine_code, warm, fault.name);
+  // The driver is called in the same places as with machine code: one class of error is enough.
+  if (!machine_code && fault.status == MGEMM_OUT_OF_MEMORY && fault.driver) return;
   const FaultyCalls quick({.without_sync = true});
   std::optional<FakeHelper> helper;
   {
