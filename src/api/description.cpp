@@ -58,7 +58,7 @@ void write_identities(JsonWriter& json, const Context& context, const Plan& plan
 void write_passed_over(JsonWriter& json, const PassedOver& it) {
   json.object([&] {
     json.member("kernel", it.kernel);
-    json.member("state", it.state == KernelState::broken ? "broken" : "excluded");
+    json.member("state", to_string(it.state));
     json.member("reason", it.reason);
   });
 }

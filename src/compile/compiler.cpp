@@ -25,7 +25,12 @@ constexpr std::string_view machine_prefix = "sm_";
 class Program {
  public:
   Program(const NvrtcTable& nvrtc, nvrtc_abi::Program handle) : nvrtc_(nvrtc), handle_(handle) {}
-  ~Program() { nvrtc_.nvrtcDestroyProgram(&handle_); }
+  ~Program() {
+    const Result result = nvrtc_.nvrtcDestroyProgram(&handle_);
+    if (result != Result::Success) {
+      log(MGEMM_LOG_WARN, "nvrtcDestroyProgram failed: {}", nvrtc_.nvrtcGetErrorString(result));
+    }
+  }
   Program(const Program&) = delete;
   Program& operator=(const Program&) = delete;
   Program(Program&&) = delete;
@@ -126,7 +131,7 @@ nvrtc_abi::Program create(const Job& job) {
 std::string bytes_of(const Job& job, const Program& program, const char* call, nvrtc_abi::fn::GetPTXSize* get_size,
                      nvrtc_abi::fn::GetPTX* get_bytes) {
   std::size_t size = 0;
-  check(job, call, get_size(program.handle(), &size));
+  check(job, (std::string(call) + "Size").c_str(), get_size(program.handle(), &size));
   std::string bytes(size, '\0');
   if (size != 0) check(job, call, get_bytes(program.handle(), bytes.data()));
   return bytes;

@@ -1,7 +1,7 @@
 #include "context/context.hpp"
 
 #include "base/error.hpp"
-#include "base/log.hpp"
+#include "base/give_back.hpp"
 #include "base/thread_pool.hpp"
 #include "cache/location.hpp"
 
@@ -70,14 +70,16 @@ std::unique_ptr<Context> make_context(const mgemm_context_options& options) {
 }
 
 void close(Context& context) noexcept {
-  try {
-    if (context.own_stream != 0 && !context.lost) context.device->synchronize(context.own_stream);
+  if (context.lost) return;
+  give_back("a context", [&] {
+    if (context.own_stream != 0) context.device->synchronize(context.own_stream);
+  });
+  // Each by itself: one that fails keeps no other.
+  give_back("the memory of a context", [&] {
     for (const std::uint64_t address : context.memory.addresses()) {
-      if (!context.lost) context.device->release(address);
+      give_back("memory", [&] { context.device->release(address); });
     }
-  } catch (const std::exception& error) {
-    log(MGEMM_LOG_WARN, "while destroying a context: {}", error.what());
-  }
+  });
 }
 
 void require_no_capture(Context& context, const char* what) {

@@ -2,7 +2,7 @@
 
 #include <limits>
 
-#include "base/log.hpp"
+#include "base/give_back.hpp"
 #include "device/current_context.hpp"
 
 namespace mgemm {
@@ -16,7 +16,9 @@ class Event {
   explicit Event(const DriverTable& driver) : driver_(driver) {
     check(driver.cuEventCreate(&event_, cuda::event_disable_timing), "cuEventCreate");
   }
-  ~Event() { static_cast<void>(driver_.cuEventDestroy(event_)); }
+  ~Event() {
+    give_back("an event", [&] { check(driver_.cuEventDestroy(event_), "cuEventDestroy"); });
+  }
   Event(const Event&) = delete;
   Event& operator=(const Event&) = delete;
   Event(Event&&) = delete;
@@ -64,7 +66,7 @@ CudaDevice::CudaDevice(const DriverTable& driver, int ordinal, cuda::Context con
     check(driver.cuCtxGetId(context_, &id), "cuCtxGetId");
     context_id_ = id;
   } catch (...) {
-    if (retained_) static_cast<void>(driver.cuDevicePrimaryCtxRelease(device_));
+    if (retained_) release_primary();
     throw;
   }
 }
@@ -72,14 +74,17 @@ CudaDevice::CudaDevice(const DriverTable& driver, int ordinal, cuda::Context con
 CudaDevice::~CudaDevice() {
   if (abandoned_) return;
   if (own_stream_ != nullptr) {
-    try {
+    give_back("a context's stream", [&] {
       const CurrentContext current(driver_, context_);
-      static_cast<void>(driver_.cuStreamDestroy(own_stream_));
-    } catch (const Error& error) {
-      log(MGEMM_LOG_WARN, "the stream of a context could not be destroyed: {}", error.what());
-    }
+      check(driver_.cuStreamDestroy(own_stream_), "cuStreamDestroy");
+    });
   }
-  if (retained_) static_cast<void>(driver_.cuDevicePrimaryCtxRelease(device_));
+  if (retained_) release_primary();
+}
+
+void CudaDevice::release_primary() noexcept {
+  give_back("a primary CUDA context",
+            [&] { check(driver_.cuDevicePrimaryCtxRelease(device_), "cuDevicePrimaryCtxRelease"); });
 }
 
 Stream CudaDevice::make_own_stream() {

@@ -45,6 +45,8 @@ class CudaDevice final : public Device {
   void enqueue(const Work& work, Stream stream) override;
 
  private:
+  void release_primary() noexcept;
+
   const DriverTable& driver_;
   cuda::Device device_ = 0;
   cuda::Context context_ = nullptr;

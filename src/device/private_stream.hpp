@@ -1,4 +1,5 @@
 #pragma once
+#include "base/give_back.hpp"
 #include "device/cuda_device.hpp"
 #include "device/current_context.hpp"
 
@@ -12,12 +13,10 @@ class PrivateStream {
     check(device.driver().cuStreamCreate(&stream_, cuda::stream_non_blocking), "cuStreamCreate");
   }
   ~PrivateStream() {
-    try {
+    give_back("a stream", [&] {
       const CurrentContext current(device_.driver(), device_.context());
-      static_cast<void>(device_.driver().cuStreamDestroy(stream_));
-    } catch (const Error&) {
-      // The device is lost, and the stream with it; the error that says so is already on its way.
-    }
+      check(device_.driver().cuStreamDestroy(stream_), "cuStreamDestroy");
+    });
   }
   PrivateStream(const PrivateStream&) = delete;
   PrivateStream& operator=(const PrivateStream&) = delete;

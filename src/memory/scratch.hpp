@@ -1,7 +1,7 @@
 #pragma once
 #include <cstdint>
 
-#include "base/error.hpp"
+#include "base/give_back.hpp"
 #include "device/device.hpp"
 
 namespace mgemm {
@@ -11,11 +11,7 @@ class Scratch {
  public:
   Scratch(Device& device, std::int64_t bytes) : device_(device), address_(device.allocate(bytes)) {}
   ~Scratch() {
-    try {
-      device_.release(address_);
-    } catch (const Error&) {
-      // The device is lost, and its memory with it; the error that says so is already on its way.
-    }
+    give_back("memory", [&] { device_.release(address_); });
   }
   Scratch(const Scratch&) = delete;
   Scratch& operator=(const Scratch&) = delete;

@@ -45,11 +45,8 @@ void examine(KernelReport& report, const InventoryOptions& options) {
     const Artifact code = find_or_make(
         {row.module.view(), target.major, target.minor, driver_version(), options.cache_directory}, report.seconds);
     const auto logged = read_assembler_log(code.log);
-    const auto own = logged.find(row.symbol.view());
-    if (own == logged.end()) fail(MGEMM_COMPILE, "the assembler's log says nothing of it");
     report.is_compiled = true;
-    report.facts = own->second;
-    report.reason = reason_to_exclude(row, report.facts, {target.shared_bytes});
+    report.reason = reason_to_exclude(row, logged, {target.shared_bytes}, report.facts);
   } catch (const Error& error) {
     report.has_failed = true;
     report.reason = error.what();

@@ -1,5 +1,7 @@
 #include "module/loader.hpp"
 
+#include <algorithm>
+#include <array>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -7,7 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "base/log.hpp"
+#include "base/give_back.hpp"
+#include "base/log_once.hpp"
 #include "device/current_context.hpp"
 #include "module/module_code.hpp"
 #include "module/qualify.hpp"
@@ -42,7 +45,7 @@ LoadedKernel admit(const CudaDevice& device, const KernelRow& row, cuda::Module 
   LoadedKernel kernel;
   const cuda::Result found = driver.cuModuleGetFunction(&kernel.function, module, row.symbol.c_str());
   if (found == cuda::Result::NotFound) {
-    kernel.reason = "its module does not have it";
+    kernel.reason = missing_symbol;
   } else {
     check(found, "cuModuleGetFunction", "{}", row.symbol.view());
     kernel.resources = read_attributes(driver, kernel.function);
@@ -52,7 +55,8 @@ LoadedKernel admit(const CudaDevice& device, const KernelRow& row, cuda::Module 
   }
   if (!kernel.reason.empty()) {
     kernel.state = KernelState::excluded;
-    log(MGEMM_LOG_WARN, "kernel {} is excluded on {}: {}", row.symbol.view(), device.facts().name, kernel.reason);
+    log_once(MGEMM_LOG_WARN,
+             fmt::format("kernel {} is excluded on {}: {}", row.symbol.view(), device.facts().name, kernel.reason));
     return kernel;
   }
   check(driver.cuFuncSetAttribute(kernel.function, cuda::FunctionAttribute::MaxDynamicSharedSizeBytes,
@@ -78,21 +82,44 @@ void qualify_all(CudaDevice& device, const LoadedModule& loaded, Kernels& kernel
     if (kernel.reason.empty()) continue;
     passed = false;
     kernel.state = KernelState::broken;
-    log(MGEMM_LOG_ERROR, "kernel {} does not compute its contract on {} and will not be used: {}", symbol, facts.name,
-        kernel.reason);
+    log_once(MGEMM_LOG_ERROR, fmt::format("kernel {} does not compute its contract on {} and will not be used: {}",
+                                          symbol, facts.name, kernel.reason));
   }
   if (passed) keep_verdict(loaded, facts, symbols, cache_directory);
 }
 
-Kernels load_all(CudaDevice& device, std::string_view module, const std::string& cache_directory) {
-  const DeviceFacts& facts = device.facts();
-  LoadedModule loaded =
-      load_module(device, {module, facts.compute_major, facts.compute_minor, facts.driver_version, cache_directory});
-  const auto identity = std::make_shared<const ArtifactIdentity>(std::move(loaded.identity));
-  const LoggedFacts logged = read_assembler_log(loaded.log);
-  const CurrentContext current(device.driver(), device.context());
+/// Whether an error is the module's own: another may do better. All else (no memory, no compiler, an internal error)
+/// is of the machine, or passes.
+bool is_of_module(const Error& error) {
+  const int code = error.driver_code();
+  if (error.status() == MGEMM_COMPILE) return code == 0 || code == static_cast<int>(nvrtc_abi::Result::Compilation);
+  constexpr std::array refusals{cuda::Result::InvalidImage, cuda::Result::NoBinaryForGpu, cuda::Result::InvalidPtx};
+  return error.status() == MGEMM_DRIVER &&
+         std::ranges::find(refusals, static_cast<cuda::Result>(code)) != refusals.end();
+}
+
+/// The kernels of a module that cannot be had.
+Kernels fail_all(std::string_view module, const DeviceFacts& facts, const Error& error) {
+  log_once(MGEMM_LOG_WARN, fmt::format("module {} cannot be used on {}: {}", module, facts.name, error.what()));
+  LoadedKernel kernel;
+  kernel.state = KernelState::failed;
+  kernel.reason = error.what();
+  kernel.failure = error.status();
+  kernel.failure_code = error.driver_code();
+  Kernels kernels;
+  for (const KernelRow& row : catalogue()) {
+    if (row.module.view() == module) kernels.emplace(row.symbol.view(), kernel);
+  }
+  return kernels;
+}
+
+/// Admits and qualifies the kernels of a module that is loaded in the current context; unloads it on failure.
+Kernels admit_all(CudaDevice& device, std::string_view module, LoadedModule& loaded,
+                  const std::string& cache_directory) {
   Kernels kernels;
   try {
+    const auto identity = std::make_shared<const ArtifactIdentity>(std::move(loaded.identity));
+    const LoggedFacts logged = read_assembler_log(loaded.log);
     for (const KernelRow& row : catalogue()) {
       if (row.module.view() != module) continue;
       LoadedKernel kernel = admit(device, row, loaded.module, logged);
@@ -101,13 +128,32 @@ Kernels load_all(CudaDevice& device, std::string_view module, const std::string&
     }
     qualify_all(device, loaded, kernels, cache_directory);
   } catch (...) {
-    static_cast<void>(device.driver().cuModuleUnload(loaded.module));
+    give_back("a module", [&] { check(device.driver().cuModuleUnload(loaded.module), "cuModuleUnload"); });
     throw;
   }
   return kernels;
 }
 
+Kernels load_all(CudaDevice& device, std::string_view module, const std::string& cache_directory) {
+  const DeviceFacts& facts = device.facts();
+  // Before there is a module to unload, so that nothing can fail in between.
+  const CurrentContext current(device.driver(), device.context());
+  try {
+    LoadedModule loaded =
+        load_module(device, {module, facts.compute_major, facts.compute_minor, facts.driver_version, cache_directory});
+    return admit_all(device, module, loaded, cache_directory);
+  } catch (const Error& error) {
+    if (!is_of_module(error)) throw;
+    return fail_all(module, facts, error);
+  }
+}
+
 }  // namespace
+
+std::string_view to_string(KernelState state) {
+  constexpr std::array<std::string_view, 4> names{"usable", "excluded", "broken", "failed"};
+  return names.at(static_cast<size_t>(state));
+}
 
 LoadedKernel load_kernel(CudaDevice& device, const KernelRow& row, const std::string& cache_directory) {
   const LogDeferral deferral;  // what is logged below is delivered once the lock is released

@@ -1,6 +1,7 @@
 #pragma once
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "catalogue/catalogue.hpp"
 #include "compile/artifact.hpp"
@@ -13,7 +14,11 @@ enum class KernelState {
   usable,
   excluded,  // it does not fit, spills, or is missing
   broken,    // it does not compute its contract
+  failed,    // its module cannot be compiled, or the driver refuses it
 };
+
+/// As descriptions spell it.
+std::string_view to_string(KernelState state);
 
 /// A kernel of a module that is loaded in a CUDA context.
 struct LoadedKernel {
@@ -21,12 +26,15 @@ struct LoadedKernel {
   std::shared_ptr<const ArtifactIdentity> artifact;  // of its module
   ResourceFacts resources;
   KernelState state = KernelState::usable;
-  std::string reason;  // why it must not be used
+  std::string reason;         // why it must not be used
+  Status failure = MGEMM_OK;  // of its module; with the driver's or NVRTC's code
+  int failure_code = 0;
 };
 
 /// The kernel of a row in the device's CUDA context, its module compiled (through the cache folder, "" for none),
-/// loaded, admitted and qualified on first need. Modules are never unloaded while their CUDA context lives. Any number
-/// of threads.
+/// loaded, admitted and qualified on first need. Modules are never unloaded while their CUDA context lives. A module
+/// that cannot be made is not tried again in that context; every other failure is thrown, and the next caller tries
+/// again. Any number of threads.
 LoadedKernel load_kernel(CudaDevice& device, const KernelRow& row, const std::string& cache_directory);
 
 }  // namespace mgemm

@@ -70,6 +70,9 @@ void assemble_into(Code& code, const ModuleRequest& request) {
 void compile_into(Code& code, const ModuleRequest& request) noexcept {
   try {
     code.ptx = ptx_of(request);
+  } catch (const std::exception& error) {
+    log(MGEMM_LOG_INFO, "no PTX of {}: {}", request.module, error.what());
+    code.no_ptx = std::current_exception();
   } catch (...) {
     code.no_ptx = std::current_exception();
   }

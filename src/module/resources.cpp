@@ -96,4 +96,12 @@ std::string reason_to_exclude(const KernelRow& row, const ResourceFacts& facts, 
   return {};
 }
 
+std::string reason_to_exclude(const KernelRow& row, const LoggedFacts& logged, const ResourceLimits& limits,
+                              ResourceFacts& facts) {
+  const auto own = logged.find(row.symbol.view());
+  if (own == logged.end()) return missing_symbol;
+  facts = own->second;
+  return reason_to_exclude(row, facts, limits);
+}
+
 }  // namespace mgemm

@@ -33,7 +33,15 @@ struct ResourceLimits {
   std::int32_t registers_per_multiprocessor = 65536;
 };
 
+/// Why a kernel that its module lacks must not be used.
+constexpr const char* missing_symbol = "its module does not have it";
+
 /// Why a kernel must not be used; "" if it may.
 std::string reason_to_exclude(const KernelRow& row, const ResourceFacts& facts, const ResourceLimits& limits);
+
+/// The same from its module's log alone, without a device: what is not in there is not in the module. Gives the facts,
+/// too.
+std::string reason_to_exclude(const KernelRow& row, const LoggedFacts& logged, const ResourceLimits& limits,
+                              ResourceFacts& facts);
 
 }  // namespace mgemm

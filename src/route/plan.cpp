@@ -13,12 +13,18 @@ bool is_empty(const Problem& problem) { return output_rows(problem) == 0 || outp
 
 /// That no kernel may be used, and why each of them.
 [[noreturn]] void fail_all(const Plan& plan) {
-  const bool any_broken =
-      std::ranges::any_of(plan.passed_over, [](const PassedOver& it) { return it.state == KernelState::broken; });
-  std::string reasons;
-  for (const PassedOver& it : plan.passed_over) reasons += fmt::format("; {}: {}", it.kernel, it.reason);
-  fail(any_broken ? MGEMM_QUALIFICATION : MGEMM_EXCLUDED, "no kernel for {} may be used{}", to_string(plan.problem),
-       reasons);
+  const auto any = [&](KernelState state) {
+    return std::ranges::any_of(plan.passed_over, [&](const PassedOver& it) { return it.state == state; });
+  };
+  std::string text = fmt::format("no kernel for {} may be used", to_string(plan.problem));
+  std::string_view last;
+  for (const PassedOver& it : plan.passed_over) {
+    text += fmt::format("; {}: {}", it.kernel, it.reason == last ? "the same" : it.reason);
+    last = it.reason;
+  }
+  if (any(KernelState::broken)) throw Error(MGEMM_QUALIFICATION, text);
+  if (any(KernelState::excluded)) throw Error(MGEMM_EXCLUDED, text);
+  throw Error(plan.passed_over.front().failure, text, plan.passed_over.front().failure_code);
 }
 
 void plan_kernel(CudaDevice& device, const std::string& cache_directory, const std::vector<const KernelRow*>& rows,
@@ -32,7 +38,8 @@ void plan_kernel(CudaDevice& device, const std::string& cache_directory, const s
     KernelLaunch launch = describe_grid(*row, plan.problem);
     LoadedKernel kernel = load_kernel(device, *row, cache_directory);
     if (kernel.state != KernelState::usable) {
-      plan.passed_over.push_back({row->symbol.view(), kernel.state, std::move(kernel.reason)});
+      plan.passed_over.push_back(
+          {row->symbol.view(), kernel.state, std::move(kernel.reason), kernel.failure, kernel.failure_code});
       continue;
     }
     launch.function = kernel.function;

@@ -16,6 +16,8 @@ struct PassedOver {
   std::string_view kernel;
   KernelState state;
   std::string reason;
+  Status failure = MGEMM_OK;  // of its module, as in LoadedKernel
+  int failure_code = 0;
 };
 
 /// A problem made ready on a device: everything but addresses and a stream.

@@ -108,6 +108,17 @@ void Driver::fail_nth(const std::string& name, int n, cuda::Result result) {
   state->injections.insert({name, {n, result}});
 }
 
+void Driver::fail_nth_of_all(int n, cuda::Result result) {
+  const std::lock_guard lock(mutex);
+  state->injection = {n, result};
+  state->failed_call.clear();
+}
+
+std::string Driver::failed_call() const {
+  const std::lock_guard lock(mutex);
+  return state->failed_call;
+}
+
 void Driver::poison(cuda::Result result) {
   const std::lock_guard lock(mutex);
   state->poison = result;
@@ -131,6 +142,11 @@ void Driver::on_launch(std::function<void(const Launch&)> hook) {
 void Driver::set_function_attribute(const std::string& kernel, cuda::FunctionAttribute attribute, int value) {
   const std::lock_guard lock(mutex);
   state->function_attributes[kernel][attribute] = value;
+}
+
+void Driver::set_compiler_log(std::string log) {
+  const std::lock_guard lock(mutex);
+  state->compiler_log = std::move(log);
 }
 
 void Driver::set_occupancy(std::optional<int> blocks) {

@@ -85,6 +85,10 @@ class Driver {
 
   /// The n-th call from now (1: the next) of a function does nothing but return `result`.
   void fail_nth(const std::string& name, int n, cuda::Result result);
+  /// The same for the n-th call of whatever function.
+  void fail_nth_of_all(int n, cuda::Result result);
+  /// The function that fail_nth_of_all() made fail, "" if it has not come to that call.
+  std::string failed_call() const;
   /// As after a kernel fault: every later call that touches a context returns `result`.
   void poison(cuda::Result result);
 
@@ -96,6 +100,8 @@ class Driver {
 
   /// What cuFuncGetAttribute says of kernels of this name. Registers are 32 and the other values 0 otherwise.
   void set_function_attribute(const std::string& kernel, cuda::FunctionAttribute attribute, int value);
+  /// What the driver's compiler says into the info log of those who give it one. Of PTX only: machine code is done.
+  void set_compiler_log(std::string log);
   /// What the occupancy query answers; otherwise it is computed from threads and shared memory.
   void set_occupancy(std::optional<int> blocks);
   void set_capture_status(cuda::Stream stream, cuda::CaptureStatus status);

@@ -5,8 +5,26 @@ namespace mgemm::fake::calls {
 
 // ---- Modules and launches -------------------------------------------------------------------------------------------
 
-Result module_load(cuda::Module* module, const void* image, unsigned, cuda::JitOption*, void**) {
+/// As the driver does: cut at the buffer's size, terminated. Integer options come by value in the pointer's place.
+void write_compiler_log(unsigned count, const cuda::JitOption* options, void** values) {
+  char* buffer = nullptr;
+  std::size_t size = 0;
+  bool verbose = false;
+  for (unsigned index = 0; index < count; ++index) {
+    if (options[index] == cuda::JitOption::InfoLogBuffer) buffer = static_cast<char*>(values[index]);
+    if (options[index] == cuda::JitOption::InfoLogBufferSizeBytes) size = reinterpret_cast<std::size_t>(values[index]);
+    if (options[index] == cuda::JitOption::LogVerbose) verbose = values[index] != nullptr;
+  }
+  if (buffer == nullptr || size == 0 || !verbose) return;
+  const std::size_t length = std::min(size - 1, state->compiler_log.size());
+  std::memcpy(buffer, state->compiler_log.data(), length);
+  buffer[length] = '\0';
+}
+
+Result module_load(cuda::Module* module, const void* image, unsigned count, cuda::JitOption* options, void** values) {
   return context_call("cuModuleLoadDataEx", [&] {
+    const bool is_ptx = std::string_view(static_cast<const char*>(image)).find("\177ELF") != 0;
+    if (is_ptx) write_compiler_log(count, options, values);
     const std::vector<Entry> entries = entries_in(static_cast<const char*>(image));
     if (entries.empty()) return Result::InvalidImage;
     auto made = std::make_unique<CUmod_st>();

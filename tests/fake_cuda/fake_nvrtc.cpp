@@ -27,6 +27,8 @@ struct State {
   Result outcome = Result::Success;
   std::string log;
   std::multimap<std::string, std::pair<int, Result>> injections;
+  std::pair<int, Result> injection{0, Result::Success};  // of all calls; 0 left: nothing fails
+  std::string failed_call;
   std::vector<int> archs{75, 80, 86, 87, 88, 89, 90, 100, 103, 110, 120, 121};
   std::map<std::string, std::vector<Parameter>> parameters;
   std::string prologue;
@@ -42,6 +44,10 @@ template <typename Body>
 Result call(const char* name, Body body) {
   const std::lock_guard lock(mutex);
   if (!state) return Result::InternalError;
+  if (state->injection.first > 0 && --state->injection.first == 0) {
+    state->failed_call = name;
+    return state->injection.second;
+  }
   const auto [first, last] = state->injections.equal_range(name);
   for (auto entry = first; entry != last; ++entry) {
     if (--entry->second.first > 0) continue;
@@ -245,6 +251,17 @@ void Nvrtc::set_outcome(Result result, std::string log) {
 void Nvrtc::fail_nth(const std::string& name, int n, Result result) {
   const std::lock_guard lock(mutex);
   state->injections.insert({name, {n, result}});
+}
+
+void Nvrtc::fail_nth_of_all(int n, Result result) {
+  const std::lock_guard lock(mutex);
+  state->injection = {n, result};
+  state->failed_call.clear();
+}
+
+std::string Nvrtc::failed_call() const {
+  const std::lock_guard lock(mutex);
+  return state->failed_call;
 }
 
 void Nvrtc::set_supported_archs(std::vector<int> supported) {

@@ -37,6 +37,10 @@ class Nvrtc {
   void set_outcome(nvrtc_abi::Result result, std::string log);
   /// The n-th call from now of a function other than the compile, for example "nvrtcGetPTX", returns `result`.
   void fail_nth(const std::string& name, int n, nvrtc_abi::Result result);
+  /// The same for the n-th call of whatever function, the compile included.
+  void fail_nth_of_all(int n, nvrtc_abi::Result result);
+  /// The function that fail_nth_of_all() made fail, "" if it has not come to that call.
+  std::string failed_call() const;
   void set_supported_archs(std::vector<int> archs);
   /// The parameters an entry is declared with; none otherwise.
   void set_parameters(const std::string& kernel, std::vector<Parameter> parameters);

@@ -56,6 +56,8 @@ struct State {
   int version = 13000;
   std::map<std::string, int> calls;
   std::multimap<std::string, Injection> injections;
+  Injection injection;  // of all calls; none left: nothing fails
+  std::string failed_call;
   Result poison = Result::Success;
   std::map<cuda::Device, std::unique_ptr<CUctx_st>> primaries;
   std::vector<std::unique_ptr<CUctx_st>> contexts;
@@ -67,6 +69,7 @@ struct State {
   std::function<void(const Launch&)> hook;
   std::map<std::string, std::map<cuda::FunctionAttribute, int>> function_attributes;
   std::map<cuda::Stream, cuda::CaptureStatus> capture;
+  std::string compiler_log;
   std::optional<int> occupancy;
 };
 
@@ -97,6 +100,10 @@ Result call(const char* name, Body body) {
   const std::lock_guard lock(mutex);
   if (!state) return Result::Deinitialized;
   ++state->calls[name];
+  if (state->injection.calls_left > 0 && --state->injection.calls_left == 0) {
+    state->failed_call = name;
+    return state->injection.result;
+  }
   const auto [first, last] = state->injections.equal_range(name);
   for (auto entry = first; entry != last;) {
     if (--entry->second.calls_left > 0) {

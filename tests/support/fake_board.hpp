@@ -15,11 +15,17 @@ struct FakeBoard {
   fake::Driver driver;
   fake::Nvrtc nvrtc;
 
-  FakeBoard() {
+  explicit FakeBoard(const std::string& name = fake::DeviceFacts{}.name) : driver(named(name)) {
     for (const KernelRow& row : catalogue()) {
       nvrtc.set_parameters(std::string(row.symbol.view()), {{sizeof(mgemm_kernel::F32Params), 8}});
     }
     driver.on_launch(fake::compute);
+  }
+
+  static std::vector<fake::DeviceFacts> named(const std::string& name) {
+    fake::DeviceFacts facts;
+    facts.name = name;
+    return {facts};
   }
 
   static mamba_gemm::Context context(const char* cache_dir = "off") {

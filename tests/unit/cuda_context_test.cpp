@@ -218,40 +218,6 @@ TEST_CASE("a kernel that spills is excluded and the next best serves") {
   mgemm_set_log(MGEMM_LOG_WARN, nullptr, nullptr);
 }
 
-// Catches a failed call that leaks, and a library that does not work after one.
-TEST_CASE("a failing driver call is an error with its name, and the next try works") {
-  FakeBoard board;
-  Random random(4);
-  const DeviceProduct product = make_device_product(random, mamba_gemm::parse_problem("nn:f32:20x30x40"), {});
-  const auto attempt = [&] {
-    const mamba_gemm::Context gpu = FakeBoard::context();
-    const DeviceMatrix a(gpu, product.a);
-    const DeviceMatrix b(gpu, product.b);
-    const DeviceMatrix out(gpu, product.out);
-    mamba_gemm::Launch(gpu, product.problem, mamba_gemm::operands(a.address(), b.address(), out.address())).run();
-    return out.download();
-  };
-  const auto expected = attempt();
-  for (const char* call : {"cuDevicePrimaryCtxRetain", "cuCtxGetId", "cuStreamCreate", "cuMemAlloc",
-                           "cuMemcpyHtoDAsync", "cuLaunchKernel", "cuMemcpyDtoHAsync", "cuStreamSynchronize"}) {
-    CAPTURE(call);
-    board.driver.fail_nth(call, 1, cuda::Result::Unknown);
-    std::string text;
-    try {
-      attempt();
-    } catch (const mamba_gemm::Error& error) {
-      text = error.what();
-      REQUIRE(error.status() == MGEMM_DRIVER);
-      REQUIRE(error.driver_code() == 999);
-    }
-    REQUIRE(text.find(call) != std::string::npos);
-    REQUIRE(board.driver.live().allocations == 0);
-    REQUIRE(board.driver.live().streams == 0);
-    REQUIRE(board.driver.live().primary_retains == 0);
-    REQUIRE(attempt() == expected);
-  }
-}
-
 // Catches contexts on a device other than the one asked for.
 TEST_CASE("contexts, devices and streams of others are refused by name") {
   fake::Driver driver({fake::DeviceFacts{}, fake::DeviceFacts{}});

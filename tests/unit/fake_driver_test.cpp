@@ -157,6 +157,12 @@ TEST_CASE("fake driver: the n-th call fails once, a fault stays") {
   CHECK(table().cuMemAlloc(&memory, 4) == Result::Success);
   CHECK(table().cuMemAlloc(&memory, 4) == Result::OutOfMemory);
   CHECK(table().cuMemAlloc(&memory, 4) == Result::Success);
+  fake.fail_nth_of_all(2, Result::Unknown);
+  CHECK(table().cuMemFree(memory) == Result::Success);
+  CHECK(fake.failed_call() == "");
+  CHECK(table().cuStreamSynchronize(nullptr) == Result::Unknown);
+  CHECK(fake.failed_call() == "cuStreamSynchronize");
+  CHECK(table().cuStreamSynchronize(nullptr) == Result::Success);
   fake.poison(Result::IllegalAddress);
   CHECK(table().cuMemAlloc(&memory, 4) == Result::IllegalAddress);
   CHECK(table().cuStreamSynchronize(nullptr) == Result::IllegalAddress);

@@ -10,7 +10,6 @@
 #include <nlohmann/json.hpp>
 
 #include "cache/inspect.hpp"
-#include "compile/assemble_protocol.hpp"
 #include "compile/module_text.hpp"
 #include "device/current_context.hpp"
 #include "module/loader.hpp"
@@ -20,9 +19,9 @@
 #include "support/cache.hpp"
 #include "support/environment.hpp"
 #include "support/fake_board.hpp"
+#include "support/fake_helper.hpp"
 #include "support/quiet.hpp"
 #include "support/raises.hpp"
-#include "support/script.hpp"
 #include "support/temp_folder.hpp"
 #include "support/test.hpp"
 
@@ -253,14 +252,6 @@ TEST_CASE("qualify: a verdict is kept for machine code and for nothing else", "[
   FakeBoard board;
   const TempFolder folder;
   const KernelRow& row = *find_kernel("mgemm_f32_nn_single_a4_small");
-  const auto answer = [&](const std::string& comment) {
-    const Compiled compiled =
-        compile(fake::Nvrtc::table(), {"test", module_text(row.module.view()), {}, "compute_90a"});
-    write_bytes(folder.path() / "response",
-                encode_response({MGEMM_OK, {13, 0}, "", "\177ELF" + comment + compiled.ptx + '\0'}));
-  };
-  const std::string helper =
-      write_script(folder.path() / "helper", "cat >/dev/null; cat '" + (folder.path() / "response").string() + "'");
   const std::string cache = (folder.path() / "cache").string();
   const auto probes_run = [&] {
     CudaDevice device(driver(), 0, board.driver.make_context(0));
@@ -273,8 +264,7 @@ TEST_CASE("qualify: a verdict is kept for machine code and for nothing else", "[
     CHECK(probes_run());
     CHECK(probes_run());  // what the driver makes of PTX is not known
   }
-  const Variable variable("MAMBA_GEMM_HELPER", helper);
-  answer("");
+  const FakeHelper helper(row.module.view());
   CHECK(probes_run());
   CHECK_FALSE(probes_run());
   Store store(cache);
@@ -284,7 +274,7 @@ TEST_CASE("qualify: a verdict is kept for machine code and for nothing else", "[
   for (const EntryInfo& entry : list_entries(store)) {
     if (entry.kind == Kind::machine_code) store.remove(entry.key, entry.kind);
   }
-  answer("// other\n");
+  helper.answer(row.module.view(), "// other\n");
   CHECK(probes_run());
   CHECK_FALSE(probes_run());
 }
@@ -292,13 +282,7 @@ TEST_CASE("qualify: a verdict is kept for machine code and for nothing else", "[
 // Catches a module without one of its symbols that is used all the same, or is an error where others could serve.
 TEST_CASE("admission: a missing symbol excludes its kernel alone") {
   FakeBoard board;
-  const TempFolder folder;
-  const Compiled other =
-      compile(fake::Nvrtc::table(), {"test", module_text("f32_nn_single_a4_wide"), {}, "compute_90a"});
-  write_bytes(folder.path() / "response", encode_response({MGEMM_OK, {13, 0}, "", "\177ELF" + other.ptx + '\0'}));
-  const Variable helper(
-      "MAMBA_GEMM_HELPER",
-      write_script(folder.path() / "helper", "cat >/dev/null; cat '" + (folder.path() / "response").string() + "'"));
+  const FakeHelper other("f32_nn_single_a4_wide");
   const Quiet quiet;
   CudaDevice device(driver(), 0, board.driver.make_context(0));
   const LoadedKernel missing = load_kernel(device, *find_kernel("mgemm_f32_nn_single_a4_small"), "");

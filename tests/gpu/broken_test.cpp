@@ -1,0 +1,88 @@
+// That qualification finds real faults of real kernels on this board, by the first element that differs.
+#include "support/broken_kernels.hpp"
+
+#include <string>
+
+#include "compile/compiler.hpp"
+#include "compile/module_text.hpp"
+#include "context/context.hpp"
+#include "device/current_context.hpp"
+#include "gpu/gpu.hpp"
+#include "module/qualify.hpp"
+
+using namespace mgemm;
+using namespace mgemm::test;
+
+namespace {
+
+/// A kernel of edited sources in the current CUDA context, for a scope.
+class EditedKernel {
+ public:
+  EditedKernel(const CudaDevice& device, const KernelRow& row, std::span<const Edit> edits) : driver_(device.driver()) {
+    const EditedSources sources(edits);
+    const DeviceFacts& facts = device.facts();
+    const std::string name(row.module.view());
+    const Compiled compiled =
+        compile(nvrtc(facts.driver_version),
+                {name, module_text(name), sources.files(), target_for(facts.compute_major, facts.compute_minor)});
+    check(driver_.cuModuleLoadDataEx(&module_, compiled.ptx.c_str(), 0, nullptr, nullptr), "cuModuleLoadDataEx");
+    check(driver_.cuModuleGetFunction(&function_, module_, row.symbol.c_str()), "cuModuleGetFunction");
+    check(driver_.cuFuncSetAttribute(function_, cuda::FunctionAttribute::MaxDynamicSharedSizeBytes, row.shared_bytes()),
+          "cuFuncSetAttribute");
+  }
+  ~EditedKernel() { static_cast<void>(driver_.cuModuleUnload(module_)); }
+  EditedKernel(const EditedKernel&) = delete;
+  EditedKernel& operator=(const EditedKernel&) = delete;
+  EditedKernel(EditedKernel&&) = delete;
+  EditedKernel& operator=(EditedKernel&&) = delete;
+
+  cuda::Function function() const { return function_; }
+
+ private:
+  const DriverTable& driver_;
+  cuda::Module module_ = nullptr;
+  cuda::Function function_ = nullptr;
+};
+
+}  // namespace
+
+// Catches probes that a kernel passes although it is wrong at a tile's edge, flushes subnormals or lacks a barrier;
+// and, by the sound ones, a refusal for another reason.
+TEST_CASE("qualification refuses kernels that are broken on purpose") {
+  if (const char* reason = missing()) MGEMM_SKIP(reason);
+  const auto gpu = mamba_gemm::Context::cuda();
+  const auto context = contexts().lock(gpu.handle());
+  CudaDevice& device = *context->cuda;
+  const CurrentContext current(device.driver(), device.context());
+  for (const char* symbol : edited_symbols) {
+    const KernelRow& row = *find_kernel(symbol);
+    for (const EditedKernels& edited : edited_kernels()) {
+      const EditedKernel kernel(device, row, edited.edits);
+      const std::string verdict = qualify(device, row, kernel.function());
+      CAPTURE(symbol, edited.name, verdict);
+      CHECK(verdict.empty() == edited.is_sound);
+      if (!edited.is_sound) CHECK(verdict.find("element (") != std::string::npos);
+    }
+  }
+}
+
+// Catches a first difference that names another element than the first: these faults begin in a row that is known.
+TEST_CASE("qualification names the first element that a broken kernel gets wrong") {
+  if (const char* reason = missing()) MGEMM_SKIP(reason);
+  const auto gpu = mamba_gemm::Context::cuda();
+  const auto context = contexts().lock(gpu.handle());
+  CudaDevice& device = *context->cuda;
+  const CurrentContext current(device.driver(), device.context());
+  const KernelRow& row = *find_kernel("mgemm_f32_nn_single_a16_square");
+  const auto verdict_on = [&](const Edit& edit) {
+    const EditedKernel kernel(device, row, std::span(&edit, 1));
+    return qualify(device, row, kernel.function());
+  };
+  // The first probe is one row larger than the tile, and its row 4 is the first with subnormals (module/probe.cpp).
+  const std::string edge = verdict_on(short_tile);
+  CAPTURE(edge);
+  CHECK(edge.find(fmt::format("element ({}, 0)", row.tile_rows - 1)) != std::string::npos);
+  const std::string subnormal = verdict_on(flushing);
+  CAPTURE(subnormal);
+  CHECK(subnormal.find("element (4, ") != std::string::npos);
+}
