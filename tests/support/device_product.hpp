@@ -32,7 +32,7 @@ struct GuardedMatrix {
 
   std::int64_t element_size() const { return mamba_gemm::element_bytes(type); }
   std::int64_t bytes() const { return static_cast<std::int64_t>(words.size()) * 4; }
-  /// In bytes, of element (0, 0).
+  /// Of element (0, 0), in bytes.
   std::int64_t first() const { return (guard + shift) * element_size(); }
   const void* data() const { return place(0, 0); }
   std::uint32_t bits(std::int64_t i, std::int64_t j) const {

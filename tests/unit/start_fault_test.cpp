@@ -84,9 +84,7 @@ class Start {
       step("upload",
            [&] { return mgemm_upload(context_, memory.at(i), matrices.at(i)->words.data(), matrices.at(i)->bytes()); });
     }
-    const auto at = [&](std::size_t i) {
-      return memory.at(i) + static_cast<std::uint64_t>(4 * matrices.at(i)->first());
-    };
+    const auto at = [&](std::size_t i) { return memory.at(i) + static_cast<std::uint64_t>(matrices.at(i)->first()); };
     const mgemm_operands operands = mamba_gemm::operands(at(0), at(1), at(3), at(2));
     step("bind", [&] { return mgemm_launch_create(&launch_, plan_, &operands); });
     step("wait", [&] { return mgemm_context_wait_stream(context_, 0); });
