@@ -1,0 +1,179 @@
+#include "host_kernels/block.hpp"
+
+#include <ucontext.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <exception>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "host_kernels/cuda_on_host.hpp"
+
+Index3 threadIdx;
+Index3 blockIdx;
+
+namespace mgemm_kernel {
+// As much as any GPU has, and a guard behind it.
+alignas(1024) float4 dynamic_shared[(227 * 1024 + 1024) / sizeof(float4)];
+}  // namespace mgemm_kernel
+
+namespace mgemm::host {
+namespace {
+
+struct Copy {
+  std::uint32_t destination;
+  const void* source;
+  int bytes, valid;
+};
+
+enum class State { ready, at_barrier, done };
+
+struct Fiber {
+  ucontext_t context{};
+  std::vector<std::byte> stack;
+  State state = State::ready;
+  std::exception_ptr failure;
+  std::vector<std::vector<Copy>> groups;  // of copies, committed ones first
+  std::size_t first_pending = 0;
+};
+
+/// The block that runs; there is one at a time.
+struct Block {
+  std::vector<std::unique_ptr<Fiber>> fibers;
+  ucontext_t scheduler{};
+  std::size_t current = 0;
+  std::uint32_t shared_bytes = 0;
+  const std::function<void()>* thread = nullptr;
+};
+Block* block = nullptr;
+
+Fiber& current_fiber() { return *block->fibers[block->current]; }
+
+void run_fiber() {
+  Fiber& fiber = current_fiber();
+  try {
+    (*block->thread)();
+  } catch (...) {
+    fiber.failure = std::current_exception();
+  }
+  fiber.state = State::done;
+  swapcontext(&fiber.context, &block->scheduler);
+}
+
+void start(Fiber& fiber) {
+  constexpr std::size_t stack_bytes = 256 * 1024;
+  fiber.stack.resize(stack_bytes);
+  fiber.state = State::ready;
+  fiber.groups.assign(1, {});
+  fiber.first_pending = 0;
+  getcontext(&fiber.context);
+  fiber.context.uc_stack.ss_sp = fiber.stack.data();
+  fiber.context.uc_stack.ss_size = fiber.stack.size();
+  fiber.context.uc_link = nullptr;
+  makecontext(&fiber.context, run_fiber, 0);
+}
+
+std::byte* shared_memory() { return reinterpret_cast<std::byte*>(mgemm_kernel::dynamic_shared); }
+
+void fill_shared_memory(std::mt19937_64& random) {
+  // Few draws, but different words: what is there must not matter.
+  const auto first = static_cast<std::uint32_t>(random()) | 0x7f800000U;
+  auto* const words = reinterpret_cast<std::uint32_t*>(shared_memory());
+  for (std::size_t i = 0; i < sizeof mgemm_kernel::dynamic_shared / 4; ++i) {
+    words[i] = first + static_cast<std::uint32_t>(i);
+  }
+}
+
+void check_guard(std::uint32_t shared_bytes, const std::vector<std::byte>& before) {
+  if (!std::equal(before.begin(), before.end(), shared_memory() + shared_bytes)) {
+    throw std::logic_error("shared memory was written behind its end");
+  }
+}
+
+/// Lets every thread run to its next barrier or end, in random order.
+void run_phase(std::vector<std::size_t>& order, std::mt19937_64& random) {
+  std::ranges::shuffle(order, random);
+  for (const std::size_t index : order) {
+    Fiber& fiber = *block->fibers[index];
+    if (fiber.state != State::ready) continue;
+    block->current = index;
+    threadIdx.x = static_cast<unsigned>(index);
+    swapcontext(&block->scheduler, &fiber.context);
+    if (fiber.failure) std::rethrow_exception(fiber.failure);
+  }
+}
+
+void run_block(std::mt19937_64& random) {
+  fill_shared_memory(random);
+  const std::byte* const end = shared_memory() + block->shared_bytes;
+  const std::vector<std::byte> guard(end, end + 1024);
+  std::vector<std::size_t> order;
+  for (std::size_t i = 0; i < block->fibers.size(); ++i) {
+    order.push_back(i);
+    start(*block->fibers[i]);
+  }
+  while (true) {
+    run_phase(order, random);
+    const auto in = [&](State state) {
+      return std::ranges::count_if(block->fibers, [&](const auto& fiber) { return fiber->state == state; });
+    };
+    check_guard(block->shared_bytes, guard);
+    if (in(State::done) == std::ssize(block->fibers)) return;
+    if (in(State::at_barrier) != std::ssize(block->fibers)) {
+      throw std::logic_error(std::to_string(in(State::at_barrier)) + " of " + std::to_string(block->fibers.size()) +
+                             " threads wait at a barrier that the others do not reach");
+    }
+    for (const auto& fiber : block->fibers) fiber->state = State::ready;
+  }
+}
+
+}  // namespace
+
+void run_grid(const Grid& grid, std::mt19937_64& random, const std::function<void()>& thread) {
+  Block mine;
+  mine.shared_bytes = grid.shared_bytes;
+  mine.thread = &thread;
+  for (std::uint32_t i = 0; i < grid.threads; ++i) mine.fibers.push_back(std::make_unique<Fiber>());
+  block = &mine;
+  for (blockIdx.x = 0; blockIdx.x < grid.blocks; ++blockIdx.x) run_block(random);
+}
+
+void start_copy(std::uint32_t destination, const void* source, int bytes, int valid) {
+  const auto size = static_cast<std::uint32_t>(bytes);
+  if (destination % size != 0) throw std::logic_error("a copy to shared memory is not aligned");
+  if (destination + size > block->shared_bytes) throw std::logic_error("a copy goes past the end of shared memory");
+  if (valid < 0 || valid > bytes) throw std::logic_error("a copy of more or less than it has room for");
+  if (valid > 0 && reinterpret_cast<std::uintptr_t>(source) % size != 0) {
+    throw std::logic_error("a copy from global memory is not aligned");
+  }
+  current_fiber().groups.back().push_back({destination, source, bytes, valid});
+}
+
+void commit_copies() { current_fiber().groups.emplace_back(); }
+
+void wait_for_copies(int pending) {
+  Fiber& fiber = current_fiber();
+  const std::size_t committed = fiber.groups.size() - 1;
+  const auto newest = static_cast<std::size_t>(pending);
+  for (; fiber.first_pending + newest < committed; ++fiber.first_pending) {
+    for (const Copy& copy : fiber.groups[fiber.first_pending]) {
+      std::byte* const to = shared_memory() + copy.destination;
+      if (copy.valid > 0) std::memcpy(to, copy.source, static_cast<std::size_t>(copy.valid));
+      std::memset(to + copy.valid, 0, static_cast<std::size_t>(copy.bytes - copy.valid));
+    }
+    fiber.groups[fiber.first_pending].clear();
+  }
+}
+
+}  // namespace mgemm::host
+
+void __syncthreads() {
+  using namespace mgemm::host;
+  Fiber& fiber = current_fiber();
+  fiber.state = State::at_barrier;
+  swapcontext(&fiber.context, &block->scheduler);
+}

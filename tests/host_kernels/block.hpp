@@ -1,0 +1,26 @@
+// Runs thread blocks of kernels on the host, each CUDA thread as a fiber of its own that is left only where it waits.
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <random>
+
+namespace mgemm::host {
+
+/// A grid of one dimension.
+struct Grid {
+  std::uint32_t blocks = 0, threads = 0, shared_bytes = 0;
+};
+
+/// Runs `thread` once for every thread, block after block. Threads of a block take turns in random order between
+/// barriers, and shared memory is filled with random words first, so that a missing barrier or copy shows. Throws
+/// std::logic_error where a GPU would hang or fault: a barrier that not every thread reaches, a copy that is not
+/// aligned or lies outside shared memory.
+void run_grid(const Grid& grid, std::mt19937_64& random, const std::function<void()>& thread);
+
+// For kernels, on behalf of the thread that runs.
+void start_copy(std::uint32_t destination, const void* source, int bytes, int valid);
+void commit_copies();
+/// Makes the copies of all but the newest `pending` committed groups.
+void wait_for_copies(int pending);
+
+}  // namespace mgemm::host

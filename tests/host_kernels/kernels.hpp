@@ -1,0 +1,16 @@
+#pragma once
+#include <span>
+#include <string_view>
+
+#include "f32_params.h"
+
+namespace mgemm::host {
+
+/// A kernel of the catalogue, compiled for the host.
+struct Kernel {
+  std::string_view symbol;
+  void (*run)(mgemm_kernel::F32Params);  // one thread
+};
+std::span<const Kernel> kernels();
+
+}  // namespace mgemm::host
