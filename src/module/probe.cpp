@@ -61,6 +61,8 @@ float exceptional(float usual, std::int64_t i, std::int64_t r, std::int64_t leng
       return std::ldexp(usual, 126);  // sums overflow
     case 6:
       return r == 0 ? -infinity : r == length - 1 ? infinity : usual;
+    case 7:  // sums of -0, which a step beyond the end would turn into +0
+      return r == length - 1 ? std::numeric_limits<float>::denorm_min() : 0.0F;
     default:
       return usual;
   }
