@@ -1,6 +1,7 @@
 #pragma once
 #include <cstdint>
 
+#include "numeric/encoding.hpp"
 #include "numeric/problem.hpp"
 
 namespace mgemm {
@@ -12,9 +13,6 @@ struct Lanes {
   std::int64_t lanes, lane_stride;
   std::int64_t steps, step_stride;
 };
-
-/// Which operand it is: words of fused sums differ (fused_sum.hpp).
-enum class Side : std::int32_t { a, b };
 
 /// Copies the lanes into panels of `width`, one after the other, each stored step by step: what the micro-kernel reads
 /// is contiguous, whatever the operand's strides were. Elements are floats, or words of fused sums unless the type is

@@ -30,7 +30,7 @@ struct Copy {
   int bytes, valid;
 };
 
-enum class State { ready, at_barrier, done };
+enum class State { ready, in_exchange, at_barrier, done };
 
 struct Fiber {
   ucontext_t context{};
@@ -39,11 +39,16 @@ struct Fiber {
   std::exception_ptr failure;
   std::vector<std::vector<Copy>> groups;  // of copies, committed ones first
   std::size_t first_pending = 0;
+  std::size_t exchanges = 0;
 };
+
+/// What the lanes of a warp have handed over, at this exchange and the one before.
+using Exchanged = std::array<std::array<Registers, 32>, 2>;
 
 /// The block that runs; there is one at a time.
 struct Block {
   std::vector<std::unique_ptr<Fiber>> fibers;
+  std::vector<Exchanged> warps;
   ucontext_t scheduler{};
   std::size_t current = 0;
   std::uint32_t shared_bytes = 0;
@@ -70,6 +75,7 @@ void start(Fiber& fiber) {
   fiber.state = State::ready;
   fiber.groups.assign(1, {});
   fiber.first_pending = 0;
+  fiber.exchanges = 0;
   getcontext(&fiber.context);
   fiber.context.uc_stack.ss_sp = fiber.stack.data();
   fiber.context.uc_stack.ss_size = fiber.stack.size();
@@ -94,16 +100,28 @@ void check_guard(std::uint32_t shared_bytes, const std::vector<std::byte>& befor
   }
 }
 
-/// Lets every thread run to its next barrier or end, in random order.
+/// Lets about half of the warps run, each thread to where it waits or ends, in random order.
 void run_phase(std::vector<std::size_t>& order, std::mt19937_64& random) {
   std::ranges::shuffle(order, random);
+  const std::uint64_t chosen = random();
   for (const std::size_t index : order) {
     Fiber& fiber = *block->fibers[index];
-    if (fiber.state != State::ready) continue;
+    if (fiber.state != State::ready || (chosen >> index / 32 & 1U) == 0) continue;
     block->current = index;
     threadIdx.x = static_cast<unsigned>(index);
     swapcontext(&block->scheduler, &fiber.context);
     if (fiber.failure) std::rethrow_exception(fiber.failure);
+  }
+}
+
+/// Lets the warps go on of which every lane has come to the exchange.
+void release_warps() {
+  const std::size_t count = block->fibers.size();
+  for (std::size_t first = 0; first < count; first += 32) {
+    const auto begin = block->fibers.begin() + static_cast<std::ptrdiff_t>(first);
+    const auto end = begin + static_cast<std::ptrdiff_t>(std::min<std::size_t>(32, count - first));
+    if (!std::all_of(begin, end, [](const auto& fiber) { return fiber->state == State::in_exchange; })) continue;
+    for (auto it = begin; it != end; ++it) (*it)->state = State::ready;
   }
 }
 
@@ -118,14 +136,17 @@ void run_block(std::mt19937_64& random) {
   }
   while (true) {
     run_phase(order, random);
+    release_warps();
     const auto in = [&](State state) {
       return std::ranges::count_if(block->fibers, [&](const auto& fiber) { return fiber->state == state; });
     };
+    if (in(State::ready) != 0) continue;
     check_guard(block->shared_bytes, guard);
     if (in(State::done) == std::ssize(block->fibers)) return;
     if (in(State::at_barrier) != std::ssize(block->fibers)) {
       throw std::logic_error(std::to_string(in(State::at_barrier)) + " of " + std::to_string(block->fibers.size()) +
-                             " threads wait at a barrier that the others do not reach");
+                             " threads wait at a barrier that the others do not reach, " +
+                             std::to_string(in(State::in_exchange)) + " in an exchange of their warp");
     }
     for (const auto& fiber : block->fibers) fiber->state = State::ready;
   }
@@ -137,6 +158,7 @@ void run_grid(const Grid& grid, std::mt19937_64& random, const std::function<voi
   Block mine;
   mine.shared_bytes = grid.shared_bytes;
   mine.thread = &thread;
+  mine.warps.resize((grid.threads + 31) / 32);
   for (std::uint32_t i = 0; i < grid.threads; ++i) mine.fibers.push_back(std::make_unique<Fiber>());
   block = &mine;
   for (blockIdx.x = 0; blockIdx.x < grid.blocks; ++blockIdx.x) run_block(random);
@@ -167,6 +189,22 @@ void wait_for_copies(int pending) {
     }
     fiber.groups[fiber.first_pending].clear();
   }
+}
+
+const std::array<Registers, 32>& exchange(const Registers& mine) {
+  Fiber& fiber = current_fiber();
+  auto& slots = block->warps[block->current / 32][fiber.exchanges++ % 2];
+  slots[block->current % 32] = mine;
+  fiber.state = State::in_exchange;
+  swapcontext(&fiber.context, &block->scheduler);
+  return slots;
+}
+
+std::uint32_t shared_half(std::uint32_t address) {
+  if (address + 2 > block->shared_bytes) throw std::logic_error("a read goes past the end of shared memory");
+  std::uint16_t value = 0;
+  std::memcpy(&value, shared_memory() + address, sizeof value);
+  return value;
 }
 
 }  // namespace mgemm::host

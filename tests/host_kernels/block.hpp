@@ -1,5 +1,6 @@
 // Runs thread blocks of kernels on the host, each CUDA thread as a fiber of its own that is left only where it waits.
 #pragma once
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <random>
@@ -11,8 +12,9 @@ struct Grid {
   std::uint32_t blocks = 0, threads = 0, shared_bytes = 0;
 };
 
-/// Runs `thread` once for every thread, block after block. Threads of a block take turns in random order between
-/// barriers, and shared memory is filled with random words first, so that a missing barrier or copy shows. Throws
+/// Runs `thread` once for every thread, block after block, up to 64 warps each. Warps and threads take turns in random
+/// order, some warps ahead of others, and shared memory is filled with random words first, so that a missing barrier or
+/// copy shows. Throws
 /// std::logic_error where a GPU would hang or fault: a barrier that not every thread reaches, a copy that is not
 /// aligned or lies outside shared memory.
 void run_grid(const Grid& grid, std::mt19937_64& random, const std::function<void()>& thread);
@@ -22,5 +24,10 @@ void start_copy(std::uint32_t destination, const void* source, int bytes, int va
 void commit_copies();
 /// Makes the copies of all but the newest `pending` committed groups.
 void wait_for_copies(int pending);
+/// What each lane of the warp hands over at the same call, once all of them have. Good until the next call but one.
+using Registers = std::array<std::uint32_t, 6>;
+const std::array<Registers, 32>& exchange(const Registers& mine);
+/// The 16 bits at an address in shared memory.
+std::uint32_t shared_half(std::uint32_t address);
 
 }  // namespace mgemm::host
