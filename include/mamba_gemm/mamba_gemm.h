@@ -60,7 +60,8 @@
  * What is computed, bit for bit, is written in docs/contracts.md. Each output element is
  *   v = dot;  v = alpha * v unless alpha is 1;  v = v + bias[column];  v = fma(beta, old, v) unless beta is 0
  * with every step rounded to nearest even in f32, and the last one then to the output's type. beta = 0 never reads the
- * old output. Subnormals are kept. Every NaN that comes out is 0x7fffffff, or 0x7fff in a half type. A reduction of length 0 gives dot = +0 and reads neither a nor b.
+ * old output. Subnormals are kept. Every NaN that comes out is 0x7fffffff, or 0x7fff in a half type. A reduction of
+ * length 0 gives dot = +0 and reads neither a nor b.
  */
 #ifndef MAMBA_GEMM_H
 #define MAMBA_GEMM_H
@@ -320,15 +321,14 @@ enum { MGEMM_TYPE_F32 = 1, MGEMM_TYPE_BF16 = 2, MGEMM_TYPE_F16 = 3, MGEMM_TYPE_T
 
 typedef struct mgemm_problem {
   size_t struct_size;
-  int32_t op;       /* MGEMM_OP_* */
-  int32_t in_type;  /* MGEMM_TYPE_* of a and b */
-  int32_t out_type; /* MGEMM_TYPE_* of out */
-  int32_t bias;     /* 1: add a bias row (NN only; always f32, length N); 0: none */
-  int64_t m, k, n;  /* each in 0 .. 2^31 - 1 */
-  int64_t lda, ldb,
-      ldout;         /* leading dimensions in elements, at least the row length of the table above; 0 means
-                        contiguous; at most 2^48. An output leading dimension beyond the row length leaves the gap untouched. */
-  float alpha, beta; /* any bits, NaN and infinities included */
+  int32_t op;              /* MGEMM_OP_* */
+  int32_t in_type;         /* MGEMM_TYPE_* of a and b */
+  int32_t out_type;        /* MGEMM_TYPE_* of out */
+  int32_t bias;            /* 1: add a bias row (NN only; always f32, length N); 0: none */
+  int64_t m, k, n;         /* each in 0 .. 2^31 - 1 */
+  int64_t lda, ldb, ldout; /* leading dimensions in elements, at least the row length of the table above; 0 means
+                              contiguous; at most 2^48. The gap behind the rows of the output is left untouched. */
+  float alpha, beta;       /* any bits, NaN and infinities included */
   uint64_t reserved[4];
 } mgemm_problem;
 
@@ -346,8 +346,8 @@ MGEMM_API mgemm_status mgemm_problem_to_string(const mgemm_problem* problem, cha
                                                size_t* needed) MGEMM_NOEXCEPT;
 
 /* Reads a problem string into *problem, whose struct_size is set to `size`. Extras, in any order, each at most once:
- * bias, lda=, ldb=, ldout=, alpha=, beta=, out=TYPE; separated by ':' or ','. Errors: MGEMM_INVALID_ARGUMENT with what
- * is wrong and where. Any thread. */
+ * bias, lda=, ldb=, ldout=, alpha=, beta=, out=TYPE; separated by ':' or ','. Leading dimensions that are left out come
+ * as the row length, not as 0. Errors: MGEMM_INVALID_ARGUMENT with what is wrong and where. Any thread. */
 MGEMM_API mgemm_status mgemm_problem_from_string(mgemm_problem* problem, size_t size, const char* text) MGEMM_NOEXCEPT;
 
 typedef struct mgemm_operands {
@@ -365,14 +365,13 @@ typedef struct mgemm_operands {
 typedef uint64_t mgemm_plan;
 typedef uint64_t mgemm_launch;
 
-/* Makes a plan. `alignment` is what the caller promises of the addresses of a and b and of their leading dimensions in
- * bytes: a power of two from the element size to 256, or 0 for no more than that size; above 16 it counts as 16. It
- * selects
- * among kernels with the same bits. May compile (seconds, cold) and load code. The context keeps the plans it made and
- * used last, and gives one of them if it is asked for the same again. Errors: MGEMM_INVALID_ARGUMENT,
- * MGEMM_UNSUPPORTED, MGEMM_EXCLUDED and MGEMM_QUALIFICATION (no kernel for it may be used, or none computes its
- * contract on this device; the text says why of each), MGEMM_NO_COMPILER, MGEMM_COMPILE, MGEMM_DRIVER,
- * MGEMM_OUT_OF_MEMORY. Not in capture unless the plan is already kept: MGEMM_CAPTURE_MISS otherwise. */
+/* Makes a plan. `alignment` is what the caller promises of the addresses of a and b, in bytes: a power of two from the
+ * element size to 256, or 0 for no more than that size; it counts for no more than 16, and than what the leading
+ * dimensions are multiples of. It selects among kernels with the same bits. May compile (seconds, cold) and load code.
+ * The context keeps the plans it made and used last, and gives one of them if it is asked for the same again. Errors:
+ * MGEMM_INVALID_ARGUMENT, MGEMM_UNSUPPORTED, MGEMM_EXCLUDED and MGEMM_QUALIFICATION (no kernel for it may be used, or
+ * none computes its contract on this device; the text says why of each), MGEMM_NO_COMPILER, MGEMM_COMPILE,
+ * MGEMM_DRIVER, MGEMM_OUT_OF_MEMORY. Not in capture unless the plan is already kept: MGEMM_CAPTURE_MISS otherwise. */
 MGEMM_API mgemm_status mgemm_plan_create(mgemm_plan* plan, mgemm_context context, const mgemm_problem* problem,
                                          int32_t alignment) MGEMM_NOEXCEPT;
 
@@ -478,8 +477,9 @@ MGEMM_API mgemm_status mgemm_gemm(mgemm_context context, const mgemm_problem* pr
 
 /* What the contract says `count` single output elements must be: values[i] for (rows[i], columns[i]), computed on the
  * host from operands in host memory without writing to `operands->out`, which is read only if beta is not 0 and may be
- * 0 otherwise. An output of a half type is given as the f32 of the same value, NaN as 0x7fffffff. `profile` is an MGEMM_PROFILE_*. For audits of large outputs; a reference context computes whole ones.
- * Errors: MGEMM_INVALID_ARGUMENT. Any thread. */
+ * 0 otherwise. An output of a half type is given as the f32 of the same value, NaN as 0x7fffffff. `profile` is an
+ * MGEMM_PROFILE_*. For audits of large outputs; a reference context computes whole ones. Errors:
+ * MGEMM_INVALID_ARGUMENT. Any thread. */
 MGEMM_API mgemm_status mgemm_evaluate(int32_t profile, const mgemm_problem* problem, const mgemm_operands* operands,
                                       int64_t count, const int64_t* rows, const int64_t* columns,
                                       float* values) MGEMM_NOEXCEPT;

@@ -103,7 +103,6 @@ inline std::string environment_json() { return read_text(mgemm_environment_json)
 /// "" if there is none.
 inline std::string cache_path() { return read_text(mgemm_cache_path); }
 
-/// What the cache has done in this process.
 /// Calls `visit(const mgemm_kernel_info&)` for every kernel on the targets. What it throws stops it and is thrown on.
 template <typename Visit>
 void for_each_kernel(const std::string& targets, bool compile, Visit&& visit, const char* cache_dir = nullptr,
@@ -127,6 +126,7 @@ void for_each_kernel(const std::string& targets, bool compile, Visit&& visit, co
   check(status);
 }
 
+/// What the cache has done in this process.
 inline mgemm_cache_counters cache_counters() {
   mgemm_cache_counters counters{};
   counters.struct_size = sizeof counters;

@@ -92,10 +92,10 @@ MGEMM_API mgemm_status mgemm_cache_list_json(const char* cache_dir, char* buffer
 
 /* Numbers about a folder, by names and sizes of its files without reading them, as a JSON object by the string rule:
  * {"path", "rule", "exists", "refusal", "remedy", "cap", "entry_count", "bytes", "kinds": {"ptx": {"entry_count",
- * "bytes"}, ..}, "temporaries", "others", "counters"}. `cap` is how many bytes the folder may have, `temporaries` counts
- * unfinished files of writers, `others` files that are not the library's, and "counters" has mgemm_cache_get_counters'
- * numbers by name. A refused folder is no error of this function: "refusal" is the text then, "remedy" the part of it
- * that says what to do, and both are null otherwise. */
+ * "bytes"}, ..}, "temporaries", "others", "counters"}. `cap` is how many bytes the folder may have, `temporaries`
+ * counts unfinished files of writers, `others` files that are not the library's, and "counters" has
+ * mgemm_cache_get_counters' numbers by name. A refused folder is no error of this function: "refusal" is the text then,
+ * "remedy" the part of it that says what to do, and both are null otherwise. */
 MGEMM_API mgemm_status mgemm_cache_totals_json(const char* cache_dir, char* buffer, size_t capacity,
                                                size_t* needed) MGEMM_NOEXCEPT;
 

@@ -22,4 +22,11 @@ inline std::int32_t checked_alignment(std::int32_t alignment, Type type) {
   return std::min(alignment, widest_alignment);
 }
 
+/// The same for a problem: its leading dimensions allow no more than they are multiples of.
+inline std::int32_t checked_alignment(std::int32_t alignment, const Problem& problem) {
+  const std::int64_t size = size_of(problem.in_type);
+  const std::int64_t all = checked_alignment(alignment, problem.in_type) | problem.lda * size | problem.ldb * size;
+  return static_cast<std::int32_t>(all & -all);
+}
+
 }  // namespace mgemm

@@ -22,7 +22,7 @@ std::vector<WarmupItem> items_of(const mgemm_problem* problems, std::size_t coun
     }
     try {
       const Problem checked = check_problem(read_struct(problem, "problem"));
-      items.push_back({checked, checked_alignment(alignment, checked.in_type)});
+      items.push_back({checked, checked_alignment(alignment, checked)});
     } catch (const Error& error) {
       throw Error(error.status(), fmt::format("problems[{}]: {}", i, error.what()));
     }

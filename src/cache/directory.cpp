@@ -50,11 +50,16 @@ Refusal refusal_of_leaf(const std::string& path, const struct stat& status) {
   if (S_ISLNK(status.st_mode)) {
     return refusal("is a symbolic link", "name the folder it leads to with MAMBA_GEMM_CACHE, or remove the link");
   }
-  if (!S_ISDIR(status.st_mode)) return refusal("is not a folder", fmt::format("remove it, or {}", elsewhere));
+  if (!S_ISDIR(status.st_mode)) return refusal("is not a folder", std::string(elsewhere));
   if (status.st_uid != geteuid()) {
     return refusal(fmt::format("belongs to user {}, not to user {}", status.st_uid, geteuid()), std::string(elsewhere));
   }
   if ((status.st_mode & permission_bits & ~static_cast<mode_t>(S_ISGID)) != S_IRWXU) {
+    // A sticky folder is one that others share.
+    if ((status.st_mode & S_ISVTX) != 0) {
+      return refusal(fmt::format("has mode {:04o}, not 0700", status.st_mode & permission_bits),
+                     std::string(elsewhere));
+    }
     // The bits beyond 0777 of a folder stay as they are unless chmod is told about them.
     const bool is_special = (status.st_mode & permission_bits & ~accessible) != 0;
     return refusal(fmt::format("has mode {:04o}, not 0700", status.st_mode & permission_bits),

@@ -42,6 +42,22 @@ TEST_CASE("the last error stays, and belongs to its thread") {
 }
 
 // Catches an off-by-one in the two-call pattern.
+TEST_CASE("error texts are UTF-8 without control characters, whatever a caller's string holds") {
+  mgemm_problem problem;
+  const auto text_of = [&](const std::string& extra) {
+    const std::string text = "nn:f32:1x1x1:" + extra;
+    REQUIRE(mgemm_problem_from_string(&problem, sizeof problem, text.c_str()) == MGEMM_INVALID_ARGUMENT);
+    const std::string error = mgemm_last_error();
+    const size_t at = error.find("1x1x1:") + 6;
+    return error.substr(at, extra.size());
+  };
+  CHECK(text_of("\xff\xfe") == "??");
+  CHECK(text_of("\x1b[31m\x7f\r") == "?[31m??");
+  CHECK(text_of("\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80") == "\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80");
+  CHECK(text_of("\xc3(\xe2\x82|\xf0\x9f\x98") == "?(??|???");
+  CHECK(text_of("\xc0\xaf\xe0\x80\xaf\xed\xa0\x80\xf4\x90\x80\x80") == "????????????");
+}
+
 TEST_CASE("strings are given by size first and whole or not at all") {
   REQUIRE(mgemm_launch_run(0) == MGEMM_BAD_HANDLE);
   const std::string text = mgemm_last_error();

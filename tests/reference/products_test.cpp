@@ -126,6 +126,26 @@ TEST_CASE("launches of every type verify themselves") {
   }
 }
 
+// Catches a plan for an alignment that no operands of its problem can have.
+TEST_CASE("a plan is made for no more alignment than the leading dimensions have") {
+  const Context reference = Context::reference();
+  const auto alignment_of = [&](const char* text, std::int32_t promised) {
+    const mgemm_problem problem = mamba_gemm::parse_problem(text);
+    mgemm_plan plan = 0;
+    mamba_gemm::check(mgemm_plan_create(&plan, reference.handle(), &problem, promised));
+    mgemm_description description{};
+    description.struct_size = sizeof description;
+    mamba_gemm::check(mgemm_plan_describe(plan, &description));
+    mamba_gemm::check(mgemm_plan_destroy(plan));
+    return description.alignment;
+  };
+  REQUIRE(alignment_of("nn:bf16:5x5x5:lda=7:ldb=8", 16) == 2);
+  REQUIRE(alignment_of("nn:bf16:5x4x6", 256) == 4);
+  REQUIRE(alignment_of("nn:f32:5x8x5", 32) == 4);
+  REQUIRE(alignment_of("nn:bf16:5x5x5:lda=8:ldb=16", 16) == 16);
+  REQUIRE(alignment_of("nn:bf16:5x8x8", 4) == 4);
+}
+
 // Catches halves that are rounded wrongly on the way out, or summed up in less than f32.
 TEST_CASE("products of halves are near what they should be") {
   const std::uint64_t seed = fresh_seed();

@@ -1,4 +1,7 @@
 // The mamba-gemm program: its commands, exit codes and messages, on the reference device.
+#include <sys/wait.h>
+
+#include <cstdlib>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -68,6 +71,19 @@ TEST_CASE("run PROBLEM samples large products") {
   CHECK(done.exit_code == 0);
   CHECK(json::parse(done.out)["check"]["scope"] == "sample");
   CHECK(json::parse(done.out)["check"]["checked"] == 1500);
+}
+
+// Catches a tool that aborts where it cannot say what is wrong.
+TEST_CASE("errors that cannot be printed still give their exit code") {
+  for (const char* const stderr_is : {"2>&-", "2>/dev/full"}) {
+    for (const char* const arguments : {"run nn:bf16:bad", "--nope", "run --device nowhere nn:f32:1x1x1"}) {
+      const std::string command = "'" + std::string(MGEMM_TOOL_PATH) + "' " + arguments + " >/dev/null " + stderr_is;
+      const int status = std::system(command.c_str());
+      CAPTURE(command, status);
+      REQUIRE(WIFEXITED(status));
+      CHECK(WEXITSTATUS(status) == 2);
+    }
+  }
 }
 
 // Catches output on stdout beside the one object, and keys that scripts rely on.

@@ -30,7 +30,7 @@ struct CacheOptions {
 };
 
 int complain(const std::string& text) {
-  fmt::print(stderr, "mamba-gemm: {}\n", text);
+  say(fmt::format("mamba-gemm: {}\n", text));
   return exit_mismatch;
 }
 

@@ -36,8 +36,9 @@ Check check_folder(const CacheFacts& cache) {
   if (cache.folder.is_read_only || cache.folder.may_write) return check;
   check.state = State::problem;
   check.found += fmt::format(", and {} may not be written to", cache.folder.existing);
-  check.remedy =
-      fmt::format("allow writing to {}, or name another folder with MAMBA_GEMM_CACHE", cache.folder.existing);
+  check.remedy = "name another folder with MAMBA_GEMM_CACHE";
+  if (cache.folder.existing != "/")
+    check.remedy = fmt::format("allow writing to {}, or {}", cache.folder.existing, check.remedy);
   return check;
 }
 

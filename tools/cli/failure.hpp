@@ -1,5 +1,7 @@
 #pragma once
+#include <cstdio>
 #include <stdexcept>
+#include <string>
 #include <utility>
 
 #include <fmt/core.h>
@@ -17,6 +19,12 @@ class BadInput : public std::runtime_error {
 template <typename... Args>
 [[noreturn]] void bad_input(fmt::format_string<Args...> format, Args&&... args) {
   throw BadInput(fmt::format(format, std::forward<Args>(args)...));
+}
+
+/// Writes to stderr. Where that cannot be written to, nobody can be told; the exit code still says it.
+inline void say(const std::string& text) {
+  std::fputs(text.c_str(), stderr);
+  std::fflush(stderr);
 }
 
 }  // namespace mgemm::cli

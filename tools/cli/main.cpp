@@ -16,7 +16,7 @@ namespace mgemm::cli {
 namespace {
 
 int complain(std::string_view text, int exit_code) {
-  fmt::print(stderr, "mamba-gemm: {}\n", text);
+  say(fmt::format("mamba-gemm: {}\n", text));
   return exit_code;
 }
 

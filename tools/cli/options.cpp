@@ -18,7 +18,7 @@ std::uint64_t ProductOptions::seed() const {
 }
 
 void add_product_options(CLI::App& command, ProductOptions& options) {
-  constexpr std::int32_t most_threads = 1 << 16;
+  constexpr std::int32_t most_threads = 1024;  // as the library has it
   command.add_option("--device", options.device,
                      "auto (the first GPU, else the reference device), cuda, cuda:N or reference");
   command.add_option("--seed", options.seed_text, "Of the data and of the samples; the same everywhere. Default 0");

@@ -2,9 +2,9 @@
 
 #include <unistd.h>
 
-#include <cstdio>
-
 #include <fmt/core.h>
+
+#include "failure.hpp"
 
 namespace mgemm::cli {
 
@@ -26,13 +26,9 @@ void Progress::show(std::stop_token stop) {
     pause = 100ms;
     shown = true;
     const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start_;
-    fmt::print(stderr, "\r\x1b[K{} ... {:.1f} s", phase_, elapsed.count());
-    std::fflush(stderr);
+    say(fmt::format("\r\x1b[K{} ... {:.1f} s", phase_, elapsed.count()));
   }
-  if (shown) {
-    fmt::print(stderr, "\r\x1b[K");
-    std::fflush(stderr);
-  }
+  if (shown) say("\r\x1b[K");
 }
 
 }  // namespace mgemm::cli

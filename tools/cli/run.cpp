@@ -100,7 +100,7 @@ void add_run(CLI::App& app, int& exit_code) {
     const RunReport report = run(*options);
     print(options->product.json ? dump(run_json(report)) : run_text(report));
     if (!report.check.passed() && !options->files.out.empty())
-      fmt::print(stderr, "mamba-gemm: {} was not written\n", options->files.out);
+      say(fmt::format("mamba-gemm: {} was not written\n", options->files.out));
     exit_code = report.check.passed() ? exit_ok : exit_mismatch;
   });
 }
