@@ -98,7 +98,8 @@ TEST_CASE("the cache's own folder must be ours and 0700", "[cache]") {
     CAPTURE(mode);
     const std::string said = objection(made(folder.path() / std::to_string(mode), mode));
     CHECK(contains(said, "not 0700"));
-    // chmod leaves the bits beyond 0777 of a folder alone unless told about them; a sticky folder is shared with others.
+    // chmod leaves the bits beyond 0777 of a folder alone unless told about them; a sticky folder is shared with
+    // others.
     CHECK(contains(said, mode == 04700U ? "chmod 00700" : "chmod 700") == (mode != 01700U));
     CHECK(mode_of(folder.path() / std::to_string(mode)) == mode);
   }
