@@ -11,21 +11,21 @@ namespace mgemm {
 /// Plans tell no more alignments apart than kernels do.
 constexpr std::int32_t widest_alignment = 16;
 
-/// The alignment argument of the interface, as plans count it.
-inline std::int32_t checked_alignment(std::int32_t alignment, Type type) {
+/// The alignment argument of the interface, for elements of `element` bytes.
+inline void require_alignment(std::int32_t alignment, std::int64_t element) {
   constexpr std::int32_t largest = 256;
-  const auto element = static_cast<std::int32_t>(size_of(type));
-  if (alignment == 0) return element;
+  if (alignment == 0) return;
   if (alignment < element || alignment > largest || !std::has_single_bit(static_cast<unsigned>(alignment))) {
     invalid("alignment is {}; it must be 0 or a power of two from {} to {}", alignment, element, largest);
   }
-  return std::min(alignment, widest_alignment);
 }
 
-/// The same for a problem: its leading dimensions allow no more than they are multiples of.
-inline std::int32_t checked_alignment(std::int32_t alignment, const Problem& problem) {
+/// As plans count it: 0 is the element's size, and leading dimensions allow no more than they are multiples of.
+inline std::int32_t plan_alignment(std::int32_t alignment, const Problem& problem) {
   const std::int64_t size = size_of(problem.in_type);
-  const std::int64_t all = checked_alignment(alignment, problem.in_type) | problem.lda * size | problem.ldb * size;
+  require_alignment(alignment, size);
+  const std::int64_t promised = alignment == 0 ? size : std::min(alignment, widest_alignment);
+  const std::int64_t all = promised | problem.lda * size | problem.ldb * size;
   return static_cast<std::int32_t>(all & -all);
 }
 

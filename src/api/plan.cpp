@@ -29,7 +29,7 @@ mgemm_status mgemm_plan_create(mgemm_plan* plan, mgemm_context context, const mg
   return context_call(context, [&](Context& c) {
     require_not_null(plan, "plan");
     const Problem checked = check_problem(read_struct(problem, "problem"));
-    const std::int32_t promised = checked_alignment(alignment, checked);
+    const std::int32_t promised = plan_alignment(alignment, checked);
     auto object = std::make_unique<PlanObject>();
     object->context = context;
     object->plan = plan_for(c, checked, promised);

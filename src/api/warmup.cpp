@@ -22,7 +22,7 @@ std::vector<WarmupItem> items_of(const mgemm_problem* problems, std::size_t coun
     }
     try {
       const Problem checked = check_problem(read_struct(problem, "problem"));
-      items.push_back({checked, checked_alignment(alignment, checked)});
+      items.push_back({checked, plan_alignment(alignment, checked)});
     } catch (const Error& error) {
       throw Error(error.status(), fmt::format("problems[{}]: {}", i, error.what()));
     }
@@ -36,6 +36,7 @@ mgemm_status mgemm_warmup(mgemm_context context, const mgemm_problem* problems, 
                           int32_t threads, mgemm_progress_fn progress, void* user) noexcept {
   return context_call(context, [&](Context& c) {
     require_thread_count("threads", threads);
+    require_alignment(alignment, size_of(Type::bf16));  // of no problem in particular, so for the smallest elements
     const std::vector<WarmupItem> items = items_of(problems, count, alignment);
     const auto report = [&](std::int64_t done, std::int64_t total, const char* what) {
       return progress == nullptr || progress(done, total, what, user) == 0;

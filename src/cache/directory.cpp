@@ -55,16 +55,15 @@ Refusal refusal_of_leaf(const std::string& path, const struct stat& status) {
     return refusal(fmt::format("belongs to user {}, not to user {}", status.st_uid, geteuid()), std::string(elsewhere));
   }
   if ((status.st_mode & permission_bits & ~static_cast<mode_t>(S_ISGID)) != S_IRWXU) {
-    // A sticky folder is one that others share.
-    if ((status.st_mode & S_ISVTX) != 0) {
-      return refusal(fmt::format("has mode {:04o}, not 0700", status.st_mode & permission_bits),
-                     std::string(elsewhere));
-    }
     // The bits beyond 0777 of a folder stay as they are unless chmod is told about them.
     const bool is_special = (status.st_mode & permission_bits & ~accessible) != 0;
-    return refusal(fmt::format("has mode {:04o}, not 0700", status.st_mode & permission_bits),
-                   fmt::format("run chmod {} '{}' if nobody else has written to it, or {}",
-                               is_special ? "00700" : "700", path, elsewhere));
+    std::string remedy(elsewhere);
+    // A sticky folder is one that others share.
+    if ((status.st_mode & S_ISVTX) == 0) {
+      remedy = fmt::format("run chmod {} '{}' if nobody else has written to it, or {}", is_special ? "00700" : "700",
+                           path, elsewhere);
+    }
+    return refusal(fmt::format("has mode {:04o}, not 0700", status.st_mode & permission_bits), std::move(remedy));
   }
   return {};
 }

@@ -59,6 +59,7 @@ TEST_CASE("warm-up: nothing is left to be made") {
   CHECK(board.nvrtc.compiles().size() == compiles);
   CHECK(board.driver.launches().empty());  // nothing to qualify either
   REQUIRE(mgemm_warmup(gpu.handle(), nullptr, 0, 0, 0, nullptr, nullptr) == MGEMM_OK);
+  REQUIRE(mgemm_warmup(gpu.handle(), nullptr, 0, 3, 0, nullptr, nullptr) == MGEMM_INVALID_ARGUMENT);
 }
 
 // Catches a stop that is not obeyed, or that is no error.
