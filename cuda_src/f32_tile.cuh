@@ -1,12 +1,12 @@
 // Exact f32 products (contract F32_FMA): one thread block computes one tile of the output; each thread owns a register
 // block of it and runs one chain of fused multiply-adds per element, in ascending order of the reduction.
 #pragma once
+#include "epilogue.cuh"
 #include "f32_operand.cuh"
-#include "f32_params.h"
+#include "tile_position.cuh"
 
 namespace mgemm_kernel {
 
-enum F32Op { F32_NN = 1, F32_TN = 2, F32_NT = 3 };
 // How a thread adds up its slices; F32_SINGLE is one chain and nothing to add.
 enum F32Fold { F32_SINGLE = 0, F32_FOLD_F32 = 1, F32_FOLD_F64 = 2 };
 
@@ -31,20 +31,12 @@ struct F32Total<F32_FOLD_F64> {
   }
 };
 
-// The contract's epilogue. `old` is read only if beta asks for it.
-__device__ __forceinline__ float f32_epilogue(const F32Params& p, float v, long long column, const float* old) {
-  if (p.alpha != 1.0f) v = __fmul_rn(p.alpha, v);
-  if (p.bias != nullptr) v = __fadd_rn(v, p.bias[column]);
-  if (p.beta != 0.0f) v = __fmaf_rn(p.beta, *old, v);
-  return v;
-}
-
 // ROW_LANES x COLUMN_LANES threads; rows and columns a thread are BM / ROW_LANES and BN / COLUMN_LANES.
 template <int OP, int BM, int BN, int BK, int STAGES, int ROW_LANES, int COLUMN_LANES, int ALIGN, int VECTOR, int FOLD>
 struct F32Tile {
   static constexpr int kThreads = ROW_LANES * COLUMN_LANES;
-  using A = F32Operand<BM, BK, ROW_LANES, OP != F32_TN, ALIGN, kThreads, VECTOR>;
-  using B = F32Operand<BN, BK, COLUMN_LANES, OP == F32_NT, ALIGN, kThreads, VECTOR>;
+  using A = F32Operand<BM, BK, ROW_LANES, OP != TN, ALIGN, kThreads, VECTOR>;
+  using B = F32Operand<BN, BK, COLUMN_LANES, OP == NT, ALIGN, kThreads, VECTOR>;
   static constexpr int kRows = A::kOwned;
   static constexpr int kColumns = B::kOwned;
   static constexpr int kStageFloats = A::kFloats + B::kFloats;
@@ -56,20 +48,6 @@ struct F32Tile {
   static constexpr int kWarpColumns = COLUMN_LANES / 8;
   static_assert(ROW_LANES % 4 == 0 && COLUMN_LANES % 8 == 0, "whole warps");
 
-  // Tiles are numbered in bands of 8 tile rows, so that blocks running together share operands in L2.
-  struct Position {
-    long long row, column;
-  };
-  __device__ static __forceinline__ Position position(const F32Params& p) {
-    const unsigned tile_rows = static_cast<unsigned>((p.rows + BM - 1) / BM);
-    const unsigned tile_columns = static_cast<unsigned>((p.columns + BN - 1) / BN);
-    const unsigned long long band_tiles = 8ull * tile_columns;
-    const unsigned band = static_cast<unsigned>(blockIdx.x / band_tiles);
-    const unsigned within = static_cast<unsigned>(blockIdx.x % band_tiles);
-    const unsigned height = tile_rows - 8 * band < 8 ? tile_rows - 8 * band : 8;
-    return {static_cast<long long>(8 * band + within % height) * BM, static_cast<long long>(within / height) * BN};
-  }
-
   __device__ static __forceinline__ void multiply(float (&sum)[kRows][kColumns], const float (&a)[kRows],
                                                   const float (&b)[kColumns]) {
 #pragma unroll
@@ -79,17 +57,17 @@ struct F32Tile {
     }
   }
 
-  __device__ static __forceinline__ void run(const F32Params& p) {
+  __device__ static __forceinline__ void run(const GemmParams& p) {
     extern __shared__ float4 dynamic_shared[];
     float* const shared = reinterpret_cast<float*>(dynamic_shared);
-    const Position at = position(p);
+    const TilePosition at = tile_position<BM, BN>(p);
     const int warp = static_cast<int>(threadIdx.x) / 32;
     const int lane = static_cast<int>(threadIdx.x) % 32;
     const int row_lane = warp / kWarpColumns * 4 + lane / 8;
     const int column_lane = warp % kWarpColumns * 8 + lane % 8;
 
-    typename A::Source source_a(p.a, p.lda, at.row, p.rows);
-    typename B::Source source_b(p.b, p.ldb, at.column, p.columns);
+    typename A::Source source_a(static_cast<const float*>(p.a), p.lda, at.row, p.rows);
+    typename B::Source source_b(static_cast<const float*>(p.b), p.ldb, at.column, p.columns);
     // Starts the copies of the stage at reduction step `step`, if it exists. Called for ascending steps.
     const auto copy_stage = [&](int stage, long long step) {
       if (step < p.reduction) {
@@ -153,45 +131,25 @@ struct F32Tile {
     }
     cp_async_wait<0>();
 
-    const bool vectors = p.ldout % 4 == 0 && reinterpret_cast<unsigned long long>(p.out) % 16 == 0;
+    // Four columns of a thread lie side by side, but for NT.
+    constexpr int kTogether = OP != NT ? 4 : 1;
+    const bool vectors = has_vector_rows<F32, kTogether>(p);
 #pragma unroll
     for (int x = 0; x < kRows; ++x) {
       const long long row = at.row + A::owned_index(row_lane, x);
       if (row >= p.rows) continue;
-      float* const out_row = p.out + row * p.ldout;
-      const auto result = [&](int y) {
-        if constexpr (kSliced) {
-          return Total::rounded(total[x][y]);
-        } else {
-          return sum[x][y];
-        }
-      };
-      if constexpr (OP != F32_NT) {
 #pragma unroll
-        for (int y = 0; y < kColumns; y += 4) {
-          const long long column = at.column + B::owned_index(column_lane, y);
-          if (vectors && column + 3 < p.columns) {
-            float4* const target = reinterpret_cast<float4*>(out_row + column);
-            const float4 old = p.beta != 0.0f ? *target : float4{};
-            const float4 v = {
-                f32_epilogue(p, result(y), column, &old.x), f32_epilogue(p, result(y + 1), column + 1, &old.y),
-                f32_epilogue(p, result(y + 2), column + 2, &old.z), f32_epilogue(p, result(y + 3), column + 3, &old.w)};
-            *target = v;
+      for (int y = 0; y < kColumns; y += kTogether) {
+        float values[kTogether];
+#pragma unroll
+        for (int z = 0; z < kTogether; ++z) {
+          if constexpr (kSliced) {
+            values[z] = Total::rounded(total[x][y + z]);
           } else {
-#pragma unroll
-            for (int z = 0; z < 4; ++z) {
-              if (column + z < p.columns) {
-                out_row[column + z] = f32_epilogue(p, result(y + z), column + z, out_row + column + z);
-              }
-            }
+            values[z] = sum[x][y + z];
           }
         }
-      } else {
-#pragma unroll
-        for (int y = 0; y < kColumns; ++y) {
-          const long long column = at.column + B::owned_index(column_lane, y);
-          if (column < p.columns) out_row[column] = f32_epilogue(p, result(y), column, out_row + column);
-        }
+        store_row<F32>(p, values, row, at.column + B::owned_index(column_lane, y), vectors);
       }
     }
   }

@@ -1,86 +1,74 @@
-// Products of halves on tensor cores (contract MMA_F32): one thread block computes one tile of the output; each warp
-// owns a part of it and runs one chain of fused sums of 16 per element, in ascending order of the reduction.
+// Products on tensor cores (contracts MMA_F32 and TF32): one thread block computes one tile of the output; each warp
+// owns a part of it and runs one chain of fused sums per element, in ascending order of the reduction.
 #pragma once
+#include "epilogue.cuh"
 #include "mma_operand.cuh"
+#include "tile_position.cuh"
 
 namespace mgemm_kernel {
 
-enum MmaOp { MMA_NN = 1, MMA_TN = 2, MMA_NT = 3 };
-
-// WARP_ROWS x WARP_COLUMNS warps; OUT is the output's type; SLICED adds up slices in f32, one after the other.
-template <int OP, int TYPE, int OUT, int BM, int BN, int BK, int STAGES, int WARP_ROWS, int WARP_COLUMNS, int ALIGN,
-          bool SLICED>
+// WARP_ROWS x WARP_COLUMNS warps compute. They copy, too, if COPY_WARPS is 0; else as many more warps do, so that
+// chains of few columns do not wait for copies to be started. OUT is the output's type; SLICED adds up slices in f32,
+// one after the other.
+template <int OP, int TYPE, int OUT, int BM, int BN, int BK, int STAGES, int WARP_ROWS, int WARP_COLUMNS,
+          int COPY_WARPS, int ALIGN, bool SLICED>
 struct MmaTile {
-  static constexpr int kThreads = 32 * WARP_ROWS * WARP_COLUMNS;
-  using A = MmaOperand<BM, BK, OP != MMA_TN, ALIGN, kThreads>;
-  using B = MmaOperand<BN, BK, OP == MMA_NT, ALIGN, kThreads>;
+  static constexpr int kComputing = 32 * WARP_ROWS * WARP_COLUMNS;
+  static constexpr int kThreads = kComputing + 32 * COPY_WARPS;
+  static constexpr int kCopying = COPY_WARPS == 0 ? kThreads : 32 * COPY_WARPS;
+  using A = MmaOperand<TYPE, BM, BK, OP != TN, ALIGN, kCopying>;
+  using B = MmaOperand<TYPE, BN, BK, OP == NT, ALIGN, kCopying>;
   static constexpr int kStageBytes = A::kBytes + B::kBytes;
   static constexpr int kSharedBytes = STAGES * kStageBytes;
   static constexpr int kRowBlocks = BM / WARP_ROWS / 16;
   static constexpr int kColumnBlocks = BN / WARP_COLUMNS / 8;
-  static_assert(kRowBlocks > 0 && kColumnBlocks % 2 == 0, "fragments come as 16 rows and 16 columns");
-  static_assert(BK % 16 == 0 && 64 % BK == 0, "a slice ends with a stage");
-
-  struct Position {
-    long long row, column;
-  };
-  // Tiles are numbered in bands of 8 tile rows, so that blocks running together share operands in L2.
-  __device__ static __forceinline__ Position position(const MmaParams& p) {
-    const unsigned tile_rows = static_cast<unsigned>((p.rows + BM - 1) / BM);
-    const unsigned tile_columns = static_cast<unsigned>((p.columns + BN - 1) / BN);
-    const unsigned long long band_tiles = 8ull * tile_columns;
-    const unsigned band = static_cast<unsigned>(blockIdx.x / band_tiles);
-    const unsigned within = static_cast<unsigned>(blockIdx.x % band_tiles);
-    const unsigned height = tile_rows - 8 * band < 8 ? tile_rows - 8 * band : 8;
-    return {static_cast<long long>(8 * band + within % height) * BM, static_cast<long long>(within / height) * BN};
-  }
+  static_assert(BM == 16 * kRowBlocks * WARP_ROWS && BN == 8 * kColumnBlocks * WARP_COLUMNS, "whole fragments");
+  static constexpr int kGroup = A::kGroup;
+  static_assert(BK % kGroup == 0 && (!SLICED || 64 % BK == 0), "a slice ends with a stage");
 
   using Sums = float[kRowBlocks][kColumnBlocks][4];
 
-  // One step of every chain of the warp.
-  __device__ static __forceinline__ void multiply(Sums& sum, const unsigned char* a, const unsigned char* b, int row,
-                                                  int column, int step) {
-    unsigned fragment_a[kRowBlocks][4];
+  // Columns come in eights, two of them at a time where that goes without a rest.
+  static constexpr int kTogether = kColumnBlocks % 2 == 0 ? 2 : 1;
+
+  // What a warp multiplies in one step of its chains.
+  struct Fragments {
+    unsigned a[kRowBlocks][4];
+    unsigned b[kColumnBlocks / kTogether][4];
+
+    __device__ __forceinline__ void load(const unsigned char* stage, int row, int column, int step) {
 #pragma unroll
-    for (int x = 0; x < kRowBlocks; ++x) A::load_a(fragment_a[x], a, row + 16 * x, step);
+      for (int x = 0; x < kRowBlocks; ++x) A::load_a(a[x], stage, row + 16 * x, step);
 #pragma unroll
-    for (int y = 0; y < kColumnBlocks; y += 2) {
-      unsigned fragment_b[4];
-      B::load_b(fragment_b, b, column + 8 * y, step);
-#pragma unroll
-      for (int x = 0; x < kRowBlocks; ++x) {
-        mma_m16n8k16<TYPE>(sum[x][y], fragment_a[x], fragment_b[0], fragment_b[1]);
-        mma_m16n8k16<TYPE>(sum[x][y + 1], fragment_a[x], fragment_b[2], fragment_b[3]);
+      for (int y = 0; y < kColumnBlocks / kTogether; ++y) {
+        B::template load_b<8 * kTogether>(b[y], stage + A::kBytes, column + 8 * kTogether * y, step);
       }
     }
-  }
-
-  // The contract's epilogue and the store of one element. The old output is read only if beta asks for it.
-  __device__ static __forceinline__ void store(const MmaParams& p, float v, long long row, long long column) {
-    if (column >= p.columns) return;
-    if (p.alpha != 1.0f) v = __fmul_rn(p.alpha, v);
-    if (p.bias != nullptr) v = __fadd_rn(v, p.bias[column]);
-    if constexpr (OUT == MMA_F32) {
-      float* const out = static_cast<float*>(p.out) + row * p.ldout + column;
-      *out = p.beta != 0.0f ? __fmaf_rn(p.beta, *out, v) : v;
-    } else {
-      unsigned short* const out = static_cast<unsigned short*>(p.out) + row * p.ldout + column;
-      if (p.beta != 0.0f) v = __fmaf_rn(p.beta, from_half<OUT>(*out), v);
-      *out = to_half<OUT>(v);
+    __device__ __forceinline__ void multiply(Sums& sum) const {
+#pragma unroll
+      for (int y = 0; y < kColumnBlocks; ++y) {
+        const unsigned* const columns = b[y / kTogether] + 2 * (y % kTogether);
+#pragma unroll
+        for (int x = 0; x < kRowBlocks; ++x) mma<TYPE>(sum[x][y], a[x], columns[0], columns[1]);
+      }
     }
-  }
+  };
 
-  __device__ static __forceinline__ void run(const MmaParams& p) {
+  __device__ static __forceinline__ void run(const GemmParams& p) {
     extern __shared__ float4 dynamic_shared[];
     unsigned char* const shared = reinterpret_cast<unsigned char*>(dynamic_shared);
-    const Position at = position(p);
+    const TilePosition at = tile_position<BM, BN>(p);
     const int warp = static_cast<int>(threadIdx.x) / 32;
     const int lane = static_cast<int>(threadIdx.x) % 32;
     const int warp_row = warp / WARP_COLUMNS * (16 * kRowBlocks);
     const int warp_column = warp % WARP_COLUMNS * (8 * kColumnBlocks);
 
-    typename A::Source source_a(p.a, p.lda, at.row, p.rows);
-    typename B::Source source_b(p.b, p.ldb, at.column, p.columns);
+    const bool computes = COPY_WARPS == 0 || threadIdx.x < kComputing;
+    const bool copies = COPY_WARPS == 0 || !computes;
+
+    const int copier = static_cast<int>(threadIdx.x) - (kThreads - kCopying);
+    typename A::Source source_a(p.a, p.lda, at.row, p.rows, copier);
+    typename B::Source source_b(p.b, p.ldb, at.column, p.columns, copier);
     // Starts the copies of the stage at reduction step `step`, if it exists. Called for ascending steps.
     const auto copy_stage = [&](int stage, long long step) {
       if (step < p.reduction) {
@@ -96,24 +84,38 @@ struct MmaTile {
     long long slice_end = p.slice_length;
     bool first_slice = true;
 
+    if (copies) {
 #pragma unroll
-    for (int stage = 0; stage < STAGES - 1; ++stage) copy_stage(stage, static_cast<long long>(stage) * BK);
+      for (int stage = 0; stage < STAGES - 1; ++stage) copy_stage(stage, static_cast<long long>(stage) * BK);
+    }
 
     int stage = 0;
     for (long long step = 0; step < p.reduction; step += BK) {
-      cp_async_wait<STAGES - 2>();
+      if (copies) cp_async_wait<STAGES - 2>();
       __syncthreads();  // the stage has arrived, and everyone has left the one that is filled next
-      copy_stage(stage == 0 ? STAGES - 1 : stage - 1, step + static_cast<long long>(STAGES - 1) * BK);
-      const unsigned char* const a = shared + stage * kStageBytes;
-      const unsigned char* const b = a + A::kBytes;
-      if (p.reduction - step >= BK) {
+      if (copies) copy_stage(stage == 0 ? STAGES - 1 : stage - 1, step + static_cast<long long>(STAGES - 1) * BK);
+      if (computes) {
+        const unsigned char* const base = shared + stage * kStageBytes;
+        if (p.reduction - step >= BK) {
+          Fragments fragments[2];  // the next while the last is multiplied
+          fragments[0].load(base, warp_row, warp_column, 0);
 #pragma unroll
-        for (int k = 0; k < BK; k += 16) multiply(sum, a, b, warp_row, warp_column, k);
-      } else {
-        // As many groups of 16 as the contract has, the last filled up with zeros.
-        const int left = static_cast<int>(p.reduction - step);
+          for (int group = 0; group < BK / kGroup; ++group) {
+            if ((group + 1) * kGroup < BK) {
+              fragments[(group + 1) % 2].load(base, warp_row, warp_column, (group + 1) * kGroup);
+            }
+            fragments[group % 2].multiply(sum);
+          }
+        } else {
+          // As many groups as the contract has, the last filled up with zeros.
+          const int left = static_cast<int>(p.reduction - step);
 #pragma unroll 1
-        for (int k = 0; k < left; k += 16) multiply(sum, a, b, warp_row, warp_column, k);
+          for (int k = 0; k < left; k += kGroup) {
+            Fragments fragments;
+            fragments.load(base, warp_row, warp_column, k);
+            fragments.multiply(sum);
+          }
+        }
       }
       stage = stage == STAGES - 1 ? 0 : stage + 1;
       if constexpr (SLICED) {
@@ -136,7 +138,16 @@ struct MmaTile {
       }
     }
     cp_async_wait<0>();
+    if (!computes) return;
 
+    const auto result = [&](int x, int y) -> const float(&)[4] {
+      if constexpr (SLICED) {
+        return total[x][y];
+      } else {
+        return sum[x][y];
+      }
+    };
+    const bool vectors = has_vector_rows<OUT, 2>(p);
 #pragma unroll
     for (int x = 0; x < kRowBlocks; ++x) {
 #pragma unroll
@@ -145,15 +156,9 @@ struct MmaTile {
         if (row >= p.rows) continue;
 #pragma unroll
         for (int y = 0; y < kColumnBlocks; ++y) {
-          const long long column = at.column + warp_column + 8 * y + lane % 4 * 2;
-#pragma unroll
-          for (int z = 0; z < 2; ++z) {
-            if constexpr (SLICED) {
-              store(p, total[x][y][2 * half + z], row, column + z);
-            } else {
-              store(p, sum[x][y][2 * half + z], row, column + z);
-            }
-          }
+          const auto& block = result(x, y);
+          const float pair[2] = {block[2 * half], block[2 * half + 1]};
+          store_row<OUT>(p, pair, row, at.column + warp_column + 8 * y + lane % 4 * 2, vectors);
         }
       }
     }

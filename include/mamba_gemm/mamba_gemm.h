@@ -507,7 +507,9 @@ typedef struct mgemm_kernel_info {
   int32_t local_bytes;         /* a thread: spills */
   int32_t static_shared_bytes; /* a thread block */
   double seconds;              /* that compiling took; 0 if it was in the cache */
-  uint64_t reserved[4];
+  uint64_t launches;           /* by this process, whatever the target: what mgemm_launch_run and its like put on a
+                                  stream; captures count once and replays of them not */
+  uint64_t reserved[3];
 } mgemm_kernel_info;
 
 /* Called for one kernel, on the thread that called mgemm_kernels. Not 0 stops it. */

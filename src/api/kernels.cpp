@@ -1,5 +1,6 @@
 #include "api/boundary.hpp"
 #include "base/thread_pool.hpp"
+#include "catalogue/launch_counts.hpp"
 #include "cache/location.hpp"
 #include "compile/compiler.hpp"
 #include "module/inventory.hpp"
@@ -29,6 +30,7 @@ mgemm_kernel_info info_of(const KernelReport& report, const std::string& target)
   info.local_bytes = report.facts.local_bytes;
   info.static_shared_bytes = report.facts.static_shared_bytes;
   info.seconds = report.seconds;
+  info.launches = launches_of(number_of(*report.row));
   return info;
 }
 

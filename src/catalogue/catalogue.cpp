@@ -1,34 +1,82 @@
 #include "catalogue/catalogue.hpp"
 
+#include <algorithm>
+#include <functional>
+
 namespace mgemm {
 namespace {
 
-/// The shape of a tile family, before it is crossed with operations, slices and alignments.
+/// The shape of a tile, before it is crossed with operations, types, slices and alignments.
 struct Shape {
-  std::string_view family;
-  std::int32_t rows, columns, steps, stages, row_lanes, column_lanes, vector, min_blocks;
+  std::string_view name;
+  std::int32_t rows, columns, steps, stages, row_parts, column_parts, copy_warps, vector, min_blocks;
   double rate_full, rate_one;
-  bool nn, tn, nt, sliced;  // which operations it serves, and whether it also exists with slices
+  bool nn, tn, nt;
+  bool sliced;     // also exists with slices
+  bool wide_only;  // only with the widest copies
 };
 
 // Chosen by measurement on an H200, see docs/performance.md. `thin` shapes are for few output rows: they keep many
 // column tiles in flight. Sliced kernels need a second accumulator and stay small.
-constexpr std::array<Shape, 6> shapes{{
-    {"wide", 64, 128, 16, 3, 8, 16, 4, 3, 88, 64, true, true, false, false},
-    {"tall", 128, 64, 16, 3, 16, 8, 2, 2, 76, 55, false, false, true, false},
-    {"square", 64, 64, 16, 3, 16, 16, 4, 2, 66, 49, true, true, true, true},
-    {"small", 32, 32, 16, 4, 8, 8, 4, 3, 57, 21, true, true, true, true},
-    {"thin16", 16, 32, 32, 4, 8, 8, 4, 2, 45, 18, true, false, true, true},
-    {"thin8", 8, 64, 32, 4, 4, 16, 4, 2, 45, 18, true, false, true, true},
+constexpr std::array<Shape, 6> f32_shapes{{
+    {"wide", 64, 128, 16, 3, 8, 16, 0, 4, 3, 88, 64, true, true, false, false, false},
+    {"tall", 128, 64, 16, 3, 16, 8, 0, 2, 2, 76, 55, false, false, true, false, false},
+    {"square", 64, 64, 16, 3, 16, 16, 0, 4, 2, 66, 49, true, true, true, true, false},
+    {"small", 32, 32, 16, 4, 8, 8, 0, 4, 3, 57, 21, true, true, true, true, false},
+    {"thin16", 16, 32, 32, 4, 8, 8, 0, 4, 2, 45, 18, true, false, true, true, false},
+    {"thin8", 8, 64, 32, 4, 4, 16, 0, 4, 2, 45, 18, true, false, true, true, false},
+}};
+// `thin` ones have 16 rows and as many columns as the name says.
+constexpr std::array<Shape, 7> half_shapes{{
+    {"large", 128, 128, 32, 3, 2, 2, 0, 0, 1, 767, 340, true, false, false, false, true},
+    {"wide", 64, 128, 32, 4, 2, 2, 0, 0, 1, 640, 250, false, false, true, false, true},
+    {"square", 64, 64, 64, 3, 2, 2, 0, 0, 2, 600, 230, true, true, true, true, false},
+    {"thin8", 16, 8, 256, 6, 1, 1, 7, 0, 1, 45, 37, true, false, true, false, true},
+    {"thin32", 16, 32, 256, 4, 1, 4, 4, 0, 1, 150, 120, true, false, true, false, true},
+    {"thin64", 16, 64, 64, 8, 1, 4, 4, 0, 1, 180, 135, true, false, true, false, false},
+    {"thin128", 16, 128, 64, 4, 1, 8, 0, 0, 1, 190, 165, true, false, true, false, true},
+}};
+// Half the steps, and as many bytes.
+constexpr std::array<Shape, 5> tf32_shapes{{
+    {"large", 128, 128, 16, 4, 2, 2, 0, 0, 1, 330, 150, true, true, true, false, true},
+    {"square", 64, 64, 32, 3, 2, 2, 0, 0, 2, 240, 100, true, true, true, true, false},
+    {"thin8", 16, 8, 128, 6, 1, 1, 7, 0, 1, 22, 18, true, false, true, false, true},
+    {"thin32", 16, 32, 128, 3, 1, 4, 4, 0, 1, 75, 60, true, false, true, false, true},
+    {"thin64", 16, 64, 32, 8, 1, 4, 4, 0, 1, 90, 67, true, false, true, false, false},
 }};
 
-constexpr std::array<std::int32_t, 2> alignments{16, 4};
+/// A family's kernels are all combinations of these, as far as shapes have them.
+struct Variants {
+  Family family;
+  Type in_type;
+  std::span<const Type> out_types;
+  std::span<const Shape> shapes;
+  std::span<const std::int32_t> alignments;  // falling
+};
+
+constexpr std::array f32_only{Type::f32};
+constexpr std::array bf16_or_f32{Type::bf16, Type::f32};
+constexpr std::array f16_or_f32{Type::f16, Type::f32};
+constexpr std::array<std::int32_t, 2> word_alignments{16, 4};
+constexpr std::array<std::int32_t, 3> half_alignments{16, 4, 2};
+
+constexpr std::array all_variants{
+    Variants{Family::f32_tile, Type::f32, f32_only, f32_shapes, word_alignments},
+    Variants{Family::mma_tile, Type::bf16, bf16_or_f32, half_shapes, half_alignments},
+    Variants{Family::mma_tile, Type::f16, f16_or_f32, half_shapes, half_alignments},
+    Variants{Family::mma_tile, Type::tf32, f32_only, tf32_shapes, word_alignments},
+};
 
 constexpr bool serves(const Shape& shape, Op op) {
   return op == Op::nn ? shape.nn : op == Op::tn ? shape.tn : shape.nt;
 }
 
-constexpr SliceMode sliced_mode(Op op) { return op == Op::tn ? SliceMode::f64 : SliceMode::f32; }
+constexpr SliceMode sliced_mode(Family family, Op op) {
+  return family == Family::f32_tile && op == Op::tn ? SliceMode::f64 : SliceMode::f32;
+}
+
+/// Only f32's contract cuts the reduction of a forward product.
+constexpr bool can_be_sliced(Family family, Op op) { return family == Family::f32_tile || op == Op::tn; }
 
 class NameBuilder {
  public:
@@ -48,24 +96,29 @@ class NameBuilder {
   size_t length_ = 0;
 };
 
-constexpr KernelRow make_row(const Shape& shape, Op op, SliceMode mode, std::int32_t alignment) {
+constexpr KernelRow make_row(const Variants& variants, const Shape& shape, Op op, Type out_type, SliceMode mode,
+                             std::int32_t alignment) {
   KernelRow row;
-  const std::string_view kind = mode == SliceMode::single ? "single" : "sliced";
   // A module each: NVRTC takes 20 ms for a module and up to half a second for a kernel, and the first product needs
   // one.
-  row.module = (NameBuilder() << name_of(Type::f32) << "_" << name_of(op) << "_" << kind << "_a" << alignment << "_"
-                              << shape.family)
-                   .name();
+  NameBuilder module;
+  module << name_of(variants.in_type);
+  if (is_half(variants.in_type) && out_type != variants.in_type) module << name_of(out_type);
+  module << "_" << name_of(op) << "_" << (mode == SliceMode::single ? "single" : "sliced") << "_a" << alignment << "_"
+         << shape.name;
+  row.module = module.name();
   row.symbol = (NameBuilder() << "mgemm_" << row.module.view()).name();
+  row.family = variants.family;
   row.op = op;
-  row.in_type = Type::f32;
-  row.out_type = Type::f32;
+  row.in_type = variants.in_type;
+  row.out_type = out_type;
   row.tile_rows = shape.rows;
   row.tile_columns = shape.columns;
   row.tile_steps = shape.steps;
   row.stages = shape.stages;
-  row.row_lanes = shape.row_lanes;
-  row.column_lanes = shape.column_lanes;
+  row.row_parts = shape.row_parts;
+  row.column_parts = shape.column_parts;
+  row.copy_warps = shape.copy_warps;
   row.vector = shape.vector;
   row.min_blocks = shape.min_blocks;
   row.slices = mode;
@@ -78,12 +131,20 @@ constexpr KernelRow make_row(const Shape& shape, Op op, SliceMode mode, std::int
 /// Calls `visit` for every combination that exists, in the order of the catalogue.
 template <typename Visit>
 constexpr void for_each_row(Visit visit) {
-  for (const auto& [op, name] : op_names) {
-    for (const bool sliced : {false, true}) {
-      for (const std::int32_t alignment : alignments) {
-        for (const Shape& shape : shapes) {
-          if (!serves(shape, op) || (sliced && !shape.sliced)) continue;
-          visit(make_row(shape, op, sliced ? sliced_mode(op) : SliceMode::single, alignment));
+  for (const Variants& variants : all_variants) {
+    for (const auto& [op, op_name] : op_names) {
+      for (const Type out_type : variants.out_types) {
+        if (op == Op::tn && out_type != Type::f32) continue;  // weight gradients are summed up in f32
+        for (const bool sliced : {false, true}) {
+          if (sliced && !can_be_sliced(variants.family, op)) continue;
+          for (const std::int32_t alignment : variants.alignments) {
+            for (const Shape& shape : variants.shapes) {
+              if (!serves(shape, op) || (sliced && !shape.sliced)) continue;
+              if (shape.wide_only && alignment != variants.alignments.front()) continue;
+              const SliceMode mode = sliced ? sliced_mode(variants.family, op) : SliceMode::single;
+              visit(make_row(variants, shape, op, out_type, mode, alignment));
+            }
+          }
         }
       }
     }
@@ -105,23 +166,40 @@ constexpr auto make_rows() {
 
 constexpr auto rows = make_rows();
 
+/// As F32Operand lays a stage out: rows along the reduction are padded by four words.
+constexpr std::int32_t f32_stage_bytes(const KernelRow& row) {
+  const auto floats = [&](std::int32_t extent, bool along_reduction) {
+    return extent * (row.tile_steps + (along_reduction ? 4 : 0));
+  };
+  return 4 * (floats(row.tile_rows, row.op != Op::tn) + floats(row.tile_columns, row.op == Op::nt));
+}
+
+/// As MmaOperand does: lines of words that must be transposed are padded by eight words.
+constexpr std::int32_t mma_stage_bytes(const KernelRow& row) {
+  const auto elements = [&](std::int32_t extent, bool along_reduction) {
+    return row.tile_steps * (extent + (is_half(row.in_type) || along_reduction ? 0 : 8));
+  };
+  return static_cast<std::int32_t>(size_of(row.in_type)) *
+         (elements(row.tile_rows, row.op != Op::tn) + elements(row.tile_columns, row.op == Op::nt));
+}
+
 }  // namespace
 
 std::int32_t KernelRow::shared_bytes() const {
-  // As F32Operand lays it out: rows along the reduction are padded by four words.
-  const auto floats = [&](std::int32_t extent, bool along_reduction) {
-    return along_reduction ? extent * (tile_steps + 4) : extent * tile_steps;
-  };
-  return stages * 4 * (floats(tile_rows, op != Op::tn) + floats(tile_columns, op == Op::nt));
+  return stages * (family == Family::f32_tile ? f32_stage_bytes(*this) : mma_stage_bytes(*this));
 }
 
 std::span<const KernelRow> catalogue() { return rows; }
 
 const KernelRow* find_kernel(std::string_view symbol) {
-  for (const KernelRow& row : rows) {
-    if (row.symbol.view() == symbol) return &row;
-  }
-  return nullptr;
+  const auto found = std::ranges::find(rows, symbol, [](const KernelRow& row) { return row.symbol.view(); });
+  return found == rows.end() ? nullptr : &*found;
+}
+
+std::int32_t number_of(const KernelRow& row) {
+  const std::less<const KernelRow*> before;
+  const bool is_inside = !before(&row, rows.data()) && before(&row, rows.data() + rows.size());
+  return is_inside ? static_cast<std::int32_t>(&row - rows.data()) : -1;
 }
 
 bool covers(const KernelRow& row, const Problem& problem, const Contract& contract, std::int32_t alignment) {

@@ -15,6 +15,12 @@ struct Name {
   constexpr const char* c_str() const { return text.data(); }
 };
 
+/// The template of cuda_src/ that a kernel is made from.
+enum class Family : std::int32_t {
+  f32_tile,  // exact f32, one thread a register block
+  mma_tile,  // tensor cores, one warp a part of the tile
+};
+
 /// How a kernel treats the slices of a reduction.
 enum class SliceMode : std::int32_t {
   single = 0,  // one chain; only for problems of one slice
@@ -22,24 +28,31 @@ enum class SliceMode : std::int32_t {
   f64 = 2,     // the same, folded in f64
 };
 
+inline constexpr std::int32_t warp_size = 32;
+
 /// One kernel. The catalogue is the only place that knows it: module text, admission, dispatch, tools and documentation
 /// are made from its row.
 struct KernelRow {
   Name symbol;
   Name module;
+  Family family{};
   Op op{};
   Type in_type{}, out_type{};
   std::int32_t tile_rows = 0, tile_columns = 0, tile_steps = 0;  // output tile, and reduction steps a stage
   std::int32_t stages = 0;
-  std::int32_t row_lanes = 0, column_lanes = 0;  // thread positions along rows and columns of the tile
-  std::int32_t vector = 0;                       // reduction steps a thread reads from shared memory at a time
-  std::int32_t min_blocks = 0;                   // resident thread blocks a multiprocessor that registers must allow
+  std::int32_t row_parts = 0, column_parts = 0;  // into which threads (f32_tile) or warps cut the tile
+  std::int32_t copy_warps = 0;                   // of tensor-core kernels, that do nothing else; 0: all copy
+  std::int32_t vector = 0;      // f32_tile: reduction steps a thread reads from shared memory at a time
+  std::int32_t min_blocks = 0;  // resident thread blocks a multiprocessor that registers must allow
   SliceMode slices{};
   // Measured multiply-adds a clock and multiprocessor: fully occupied, and with one thread block. For dispatch only.
   double rate_full = 0, rate_one = 0;
   std::int32_t alignment = 0;  // bytes that a, b and their leading dimensions must be multiples of
 
-  constexpr std::int32_t threads() const { return row_lanes * column_lanes; }
+  constexpr std::int32_t threads() const {
+    const std::int32_t parts = row_parts * column_parts;
+    return family == Family::f32_tile ? parts : warp_size * (parts + copy_warps);
+  }
   std::int32_t shared_bytes() const;
 };
 
@@ -48,6 +61,9 @@ std::span<const KernelRow> catalogue();
 
 /// The row of a symbol, or nullptr.
 const KernelRow* find_kernel(std::string_view symbol);
+
+/// A row's place in the catalogue, or -1 for a copy.
+std::int32_t number_of(const KernelRow& row);
 
 /// Whether a kernel implements the contract of a problem whose operands have this alignment.
 bool covers(const KernelRow& row, const Problem& problem, const Contract& contract, std::int32_t alignment);

@@ -1,41 +1,57 @@
 #include "compile/module_text.hpp"
 
+#include <algorithm>
+#include <iterator>
+#include <vector>
+
 #include <fmt/core.h>
 
 #include "base/error.hpp"
-#include "catalogue/catalogue.hpp"
 
 namespace mgemm {
 namespace {
 
+std::string_view header_of(Family family) { return family == Family::f32_tile ? "f32_tile.cuh" : "mma_tile.cuh"; }
+
+/// A row's instantiation of its family's template.
+std::string tile_type(const KernelRow& row) {
+  const auto op = static_cast<int>(row.op);
+  if (row.family == Family::f32_tile) {
+    return fmt::format("F32Tile<{}, {}, {}, {}, {}, {}, {}, {}, {}, {}>", op, row.tile_rows, row.tile_columns,
+                       row.tile_steps, row.stages, row.row_parts, row.column_parts, row.alignment, row.vector,
+                       static_cast<int>(row.slices));
+  }
+  return fmt::format("MmaTile<{}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}>", op, static_cast<int>(row.in_type),
+                     static_cast<int>(row.out_type), row.tile_rows, row.tile_columns, row.tile_steps, row.stages,
+                     row.row_parts, row.column_parts, row.copy_warps, row.alignment, row.slices != SliceMode::single);
+}
+
 std::string kernel_text(const KernelRow& row) {
   return fmt::format(
       "extern \"C\" __global__ void __launch_bounds__({threads}, {min_blocks})\n"
-      "{symbol}(const __grid_constant__ F32Params p) {{\n"
-      "  using Tile = F32Tile<{op}, {rows}, {columns}, {steps}, {stages}, {row_lanes}, {column_lanes}, {alignment}, "
-      "{vector}, {slices}>;\n"
+      "{symbol}(const __grid_constant__ GemmParams p) {{\n"
+      "  using Tile = {tile};\n"
       "  static_assert(Tile::kThreads == {threads} && Tile::kSharedBytes == {shared}, \"catalogue and tile agree\");\n"
       "  Tile::run(p);\n"
       "}}\n",
       fmt::arg("threads", row.threads()), fmt::arg("min_blocks", row.min_blocks), fmt::arg("symbol", row.symbol.view()),
-      fmt::arg("op", static_cast<int>(row.op)), fmt::arg("rows", row.tile_rows), fmt::arg("columns", row.tile_columns),
-      fmt::arg("steps", row.tile_steps), fmt::arg("stages", row.stages), fmt::arg("row_lanes", row.row_lanes),
-      fmt::arg("column_lanes", row.column_lanes), fmt::arg("alignment", row.alignment), fmt::arg("vector", row.vector),
-      fmt::arg("slices", static_cast<int>(row.slices)), fmt::arg("shared", row.shared_bytes()));
+      fmt::arg("tile", tile_type(row)), fmt::arg("shared", row.shared_bytes()));
 }
 
 }  // namespace
 
-std::string module_text(std::string_view module) {
-  std::string text = "#include \"f32_tile.cuh\"\nusing namespace mgemm_kernel;\n";
-  bool any = false;
-  for (const KernelRow& row : catalogue()) {
-    if (row.module.view() != module) continue;
-    text += kernel_text(row);
-    any = true;
-  }
-  if (!any) fail(MGEMM_INTERNAL, "the catalogue has no module '{}'", module);
+std::string kernels_text(std::span<const KernelRow> rows) {
+  std::string text = fmt::format("#include \"{}\"\nusing namespace mgemm_kernel;\n", header_of(rows.front().family));
+  for (const KernelRow& row : rows) text += kernel_text(row);
   return text;
+}
+
+std::string module_text(std::string_view module) {
+  std::vector<KernelRow> rows;
+  std::ranges::copy_if(catalogue(), std::back_inserter(rows),
+                       [&](const KernelRow& row) { return row.module.view() == module; });
+  if (rows.empty()) fail(MGEMM_INTERNAL, "the catalogue has no module '{}'", module);
+  return kernels_text(rows);
 }
 
 }  // namespace mgemm

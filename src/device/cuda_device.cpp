@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "base/give_back.hpp"
+#include "catalogue/launch_counts.hpp"
 #include "device/current_context.hpp"
 
 namespace mgemm {
@@ -219,6 +220,7 @@ void CudaDevice::enqueue(const Work& work, Stream stream) {
                                launch->grid[2], launch->block[0], launch->block[1], launch->block[2],
                                launch->shared_bytes, handle(stream), &parameter, nullptr),
         "cuLaunchKernel", "{}", launch->symbol);
+  count_launch(launch->row);
 }
 
 }  // namespace mgemm

@@ -4,7 +4,7 @@
 #include <cstring>
 #include <limits>
 
-#include "f32_params.h"
+#include "gemm_params.h"
 
 namespace mgemm {
 
@@ -24,17 +24,18 @@ KernelLaunch describe_grid(const KernelRow& row, const Problem& problem) {
   launch.grid = {static_cast<std::uint32_t>(tile_count(row, problem)), 1, 1};
   launch.block = {static_cast<std::uint32_t>(row.threads()), 1, 1};
   launch.shared_bytes = static_cast<std::uint32_t>(row.shared_bytes());
+  launch.row = number_of(row);
   return launch;
 }
 
 void set_arguments(KernelLaunch& launch, const Problem& problem, const Contract& contract,
                    const mgemm_operands& operands) {
-  const auto pointer = [](std::uint64_t address) { return reinterpret_cast<const float*>(address); };
-  mgemm_kernel::F32Params params{};
+  const auto pointer = [](std::uint64_t address) { return reinterpret_cast<void*>(address); };
+  mgemm_kernel::GemmParams params{};
   params.a = pointer(operands.a);
   params.b = pointer(operands.b);
-  params.bias = problem.bias ? pointer(operands.bias) : nullptr;
-  params.out = reinterpret_cast<float*>(operands.out);
+  params.bias = problem.bias ? static_cast<const float*>(pointer(operands.bias)) : nullptr;
+  params.out = pointer(operands.out);
   params.rows = output_rows(problem);
   params.columns = output_columns(problem);
   params.reduction = reduction(problem);

@@ -4,17 +4,19 @@
 #include <array>
 #include <bit>
 #include <cmath>
+#include <cstring>
 #include <limits>
+#include <span>
 
 #include <fmt/core.h>
 
+#include "numeric/element.hpp"
 #include "numeric/evaluator.hpp"
 
 namespace mgemm {
 namespace {
 
-constexpr std::int64_t guard_words = 64;
-constexpr std::int64_t word_bytes = 4;
+constexpr std::int64_t guard_bytes = 256;
 constexpr std::int64_t shortest_slice = 64;  // that a contract knows
 
 /// splitmix64 (Steele, Lea, Flood: Fast splittable pseudorandom number generators, 2014).
@@ -45,8 +47,28 @@ struct Edge {
   std::int64_t rows, columns;
 };
 
+/// How far a type's numbers reach, as powers of two.
+struct Range {
+  int subnormal;  // times what Random::number() gives, a subnormal
+  int large;      // times that, sums or results that overflow
+  int smallest;   // the smallest subnormal
+};
+
+constexpr Range range_of(Type type) {
+  switch (type) {
+    case Type::f16:
+      return {-17, 13, -24};
+    case Type::bf16:
+      return {-130, 125, -133};
+    case Type::f32:
+    case Type::tf32:
+      break;
+  }
+  return {-140, 126, -149};
+}
+
 /// Row i of an exceptional probe's a, at reduction step r.
-float exceptional(float usual, std::int64_t i, std::int64_t r, std::int64_t length) {
+float exceptional(float usual, const Range& range, std::int64_t i, std::int64_t r, std::int64_t length) {
   const float infinity = std::numeric_limits<float>::infinity();
   switch (i % 8) {
     case 1:
@@ -56,41 +78,50 @@ float exceptional(float usual, std::int64_t i, std::int64_t r, std::int64_t leng
     case 3:
       return -0.0F;
     case 4:
-      return std::ldexp(usual, -140);  // subnormal
+      return std::ldexp(usual, range.subnormal);
     case 5:
-      return std::ldexp(usual, 126);  // sums overflow
+      return std::ldexp(usual, range.large);
     case 6:
       return r == 0 ? -infinity : r == length - 1 ? infinity : usual;
-    case 7:  // sums of -0, which a step beyond the end would turn into +0
-      return r == length - 1 ? std::numeric_limits<float>::denorm_min() : 0.0F;
+    case 7:  // f32: sums of -0, which a step beyond the end would turn into +0
+      return r == length - 1 ? std::ldexp(1.0F, range.smallest) : 0.0F;
     default:
       return usual;
   }
 }
 
-/// Reserves room for an operand in the block and gives its first word.
+/// Reserves room for an operand in the block and gives its first byte.
 std::int64_t place(std::int64_t& end, const Layout& layout, std::int64_t shift) {
-  const std::int64_t first = (end + guard_words - 1) / guard_words * guard_words + shift;
-  end = first + span_bytes(layout) / word_bytes + guard_words;
+  const std::int64_t first = ceil_div(end, guard_bytes) * guard_bytes + shift * size_of(layout.type);
+  end = first + span_bytes(layout) + guard_bytes;
   return first;
 }
 
 template <typename Value>
 void fill(ProbeBlock& block, std::int64_t first, const Layout& layout, Value value) {
-  for (std::int64_t i = 0; i < layout.rows; ++i) {
-    for (std::int64_t j = 0; j < layout.columns; ++j) {
-      block.words.at(static_cast<size_t>(first + i * layout.leading + j)) = std::bit_cast<std::uint32_t>(value(i, j));
+  with_elements(layout.type, [&](auto elements) {
+    for (std::int64_t i = 0; i < layout.rows; ++i) {
+      for (std::int64_t j = 0; j < layout.columns; ++j) {
+        elements.store(block.bytes.data() + first, i * layout.leading + j, value(i, j));
+      }
     }
-  }
+  });
 }
 
-std::string text_of(std::uint32_t word) { return fmt::format("{:#010x} ({})", word, std::bit_cast<float>(word)); }
+/// An element of the output, as bits and value.
+std::string text_of(const ProbeBlock& block, Type type, std::int64_t index) {
+  const std::byte* const out = block.bytes.data() + block.out;
+  const float value = with_elements(type, [&](auto elements) { return elements.load(out, index); });
+  std::uint32_t bits = 0;
+  std::memcpy(&bits, out + index * size_of(type), static_cast<size_t>(size_of(type)));
+  return fmt::format("{:#0{}x} ({})", bits, 2 + 2 * size_of(type), value);
+}
 
 Probe make_probe(const KernelRow& row, const Edge& edge, std::int64_t depth, int number) {
   constexpr std::array<std::pair<float, float>, 4> scalars{
       {{1.0F, 0.0F}, {-1.25F, 0.0F}, {1.0F, 1.0F}, {0.75F, -0.5F}}};
   const auto& [alpha, beta] = scalars.at(static_cast<size_t>(number) % scalars.size());
-  const std::int64_t unit = row.alignment / word_bytes;
+  const std::int64_t unit = row.alignment / size_of(row.in_type);
   Problem p;
   p.op = row.op;
   p.in_type = row.in_type;
@@ -140,7 +171,7 @@ std::vector<Probe> probes_for(const KernelRow& row) {
 }
 
 mgemm_operands ProbeBlock::operands(const Probe& probe, std::uint64_t base) const {
-  const auto address = [&](std::int64_t word) { return base + static_cast<std::uint64_t>(word * word_bytes); };
+  const auto address = [&](std::int64_t first) { return base + static_cast<std::uint64_t>(first); };
   mgemm_operands result{};
   result.struct_size = sizeof result;
   result.a = address(a);
@@ -154,20 +185,23 @@ ProbeBlock make_block(const Probe& probe, std::string_view name) {
   const Problem& p = probe.problem;
   const Layout layout = layout_a(p);
   ProbeBlock block;
-  std::int64_t end = guard_words;
+  std::int64_t end = guard_bytes;
   block.a = place(end, layout, probe.shift);
   block.b = place(end, layout_b(p), probe.shift);
   block.bias = place(end, layout_bias(p), 1);
   block.out = place(end, layout_out(p), 1);
   Random random(name);
-  block.words.resize(static_cast<size_t>(end));
-  std::ranges::generate(block.words, [&] { return random.word(); });
+  std::vector<std::uint64_t> words(static_cast<size_t>(ceil_div<std::int64_t>(end, sizeof(std::uint64_t))));
+  std::ranges::generate(words, [&] { return random.next(); });
+  const auto bytes = std::as_bytes(std::span(words));
+  block.bytes.assign(bytes.begin(), bytes.end());
 
   const std::int64_t length = reduction(p);
+  const Range range = range_of(p.in_type);
   fill(block, block.a, layout, [&](std::int64_t i, std::int64_t j) {
     const bool transposed = p.op == Op::tn;
     const float usual = random.number();
-    return probe.exceptional ? exceptional(usual, transposed ? j : i, transposed ? i : j, length) : usual;
+    return probe.exceptional ? exceptional(usual, range, transposed ? j : i, transposed ? i : j, length) : usual;
   });
   fill(block, block.b, layout_b(p), [&](std::int64_t, std::int64_t) { return random.number(); });
   fill(block, block.bias, layout_bias(p), [&](std::int64_t, std::int64_t) { return random.number(); });
@@ -178,7 +212,7 @@ ProbeBlock make_block(const Probe& probe, std::string_view name) {
 ProbeBlock expected_block(const Probe& probe, const ProbeBlock& before) {
   ProbeBlock after = before;
   EvaluatorInput input =
-      evaluator_input(probe.problem, after.operands(probe, reinterpret_cast<std::uint64_t>(after.words.data())));
+      evaluator_input(probe.problem, after.operands(probe, reinterpret_cast<std::uint64_t>(after.bytes.data())));
   input.slices = probe.contract.slices;
   input.fold = probe.contract.fold;
   evaluate(input, best_isa(), 1);
@@ -186,15 +220,17 @@ ProbeBlock expected_block(const Probe& probe, const ProbeBlock& before) {
 }
 
 std::string first_difference(const Probe& probe, const ProbeBlock& expected, const ProbeBlock& got) {
-  const auto [at, other] = std::ranges::mismatch(expected.words, got.words);
-  if (at == expected.words.end()) return {};
-  const auto word = static_cast<std::int64_t>(at - expected.words.begin());
+  const auto [at, other] = std::ranges::mismatch(expected.bytes, got.bytes);
+  if (at == expected.bytes.end()) return {};
+  const auto byte = static_cast<std::int64_t>(at - expected.bytes.begin());
   const Layout layout = layout_out(probe.problem);
-  const std::int64_t offset = word - expected.out;
-  std::string what = fmt::format("word {} of the memory round its operands was written", word);
-  if (offset >= 0 && offset / layout.leading < layout.rows && offset % layout.leading < layout.columns) {
-    what = fmt::format("element ({}, {}) is {}, {} is what {} gives", offset / layout.leading, offset % layout.leading,
-                       text_of(*other), text_of(*at), to_string(probe.contract));
+  const std::int64_t index = (byte - expected.out) / size_of(layout.type);
+  const std::int64_t row = index / layout.leading;
+  const std::int64_t column = index % layout.leading;
+  std::string what = fmt::format("byte {} of the memory round its operands was written", byte);
+  if (byte >= expected.out && row < layout.rows && column < layout.columns) {
+    what = fmt::format("element ({}, {}) is {}, {} is what {} gives", row, column, text_of(got, layout.type, index),
+                       text_of(expected, layout.type, index), to_string(probe.contract));
   }
   return fmt::format("{} in {} slices of {}: {}", to_string(probe.problem), probe.contract.slices.count,
                      probe.contract.slices.length, what);

@@ -1,5 +1,6 @@
 // The small products by which a kernel shows that it computes its contract.
 #pragma once
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -10,7 +11,7 @@
 namespace mgemm {
 
 /// To be raised when a change here would find what it did not before.
-constexpr int probe_revision = 2;
+constexpr int probe_revision = 3;
 
 struct Probe {
   Problem problem;
@@ -24,11 +25,11 @@ struct Probe {
 /// with infinities, NaNs, -0, subnormals and overflow.
 std::vector<Probe> probes_for(const KernelRow& row);
 
-/// The operands of a probe in one block, as 32-bit words: guard words round each, random words in all gaps, poison in
-/// an output that must not be read. The same in every process.
+/// The operands of a probe in one block: guards round each, random bytes in all gaps, and in an output that must not be
+/// read. The same in every process.
 struct ProbeBlock {
-  std::vector<std::uint32_t> words;
-  std::int64_t a = 0, b = 0, bias = 0, out = 0;  // first words
+  std::vector<std::byte> bytes;
+  std::int64_t a = 0, b = 0, bias = 0, out = 0;  // first bytes
 
   /// Addresses in a copy of the block at `base`.
   mgemm_operands operands(const Probe& probe, std::uint64_t base) const;
@@ -40,7 +41,7 @@ ProbeBlock make_block(const Probe& probe, std::string_view name);
 /// What the block must be afterwards: nothing but the output's elements may have changed.
 ProbeBlock expected_block(const Probe& probe, const ProbeBlock& before);
 
-/// The first difference for people, "" if there is none: an element of the output with both values, or a word that must
+/// The first difference for people, "" if there is none: an element of the output with both values, or a byte that must
 /// not have been written.
 std::string first_difference(const Probe& probe, const ProbeBlock& expected, const ProbeBlock& got);
 

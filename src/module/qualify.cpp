@@ -18,15 +18,16 @@ struct Trial {
   ProbeBlock block;
 };
 
-std::int64_t bytes_of(const ProbeBlock& block) { return static_cast<std::int64_t>(block.words.size()) * 4; }
+std::int64_t bytes_of(const ProbeBlock& block) { return static_cast<std::int64_t>(block.bytes.size()); }
 
 std::string run(CudaDevice& device, Stream stream, std::uint64_t address, const KernelRow& row, cuda::Function function,
                 const Trial& trial) {
   const auto& [probe, block] = trial;
   KernelLaunch launch = describe_grid(row, probe.problem);
   launch.function = function;
+  launch.row = -1;  // counters are for what callers ask for
   set_arguments(launch, probe.problem, probe.contract, block.operands(probe, address));
-  device.upload(address, block.words.data(), bytes_of(block), stream);
+  device.upload(address, block.bytes.data(), bytes_of(block), stream);
   try {
     device.enqueue(launch, stream);
   } catch (const Error& error) {
@@ -35,7 +36,7 @@ std::string run(CudaDevice& device, Stream stream, std::uint64_t address, const 
     return error.what();
   }
   ProbeBlock got = block;
-  device.download(got.words.data(), address, bytes_of(block), stream);
+  device.download(got.bytes.data(), address, bytes_of(block), stream);
   return first_difference(probe, expected_block(probe, block), got);
 }
 

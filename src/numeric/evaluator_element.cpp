@@ -67,7 +67,8 @@ float fused_step(const EvaluatorInput& in, std::int64_t row, std::int64_t column
   const double scale = std::ldexp(1.0, parameters.fraction - largest);
   double total = std::trunc(double{sum} * scale);
   for (const double product : products) total += std::trunc(product * scale);
-  return total == 0 ? 0.0F : toward_zero(total * unit);
+  const float result = toward_zero(total * unit);
+  return result == 0 ? 0.0F : result;  // never -0
 }
 
 float chain(const EvaluatorInput& in, std::int64_t row, std::int64_t column, std::int64_t begin, std::int64_t end) {

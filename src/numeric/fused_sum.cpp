@@ -33,7 +33,7 @@ constexpr std::int64_t cut_right(std::int64_t value, int count) {
   return value < 0 ? -(-value >> count) : value >> count;
 }
 
-/// sum * 2^unit as an f32, cut toward zero; too large is infinity. A sum that is cut to nothing keeps its sign.
+/// sum * 2^unit as an f32, cut toward zero; too large is infinity, and what is cut to nothing +0.
 float round_toward_zero(std::int64_t sum, int unit) {
   if (sum == 0) return 0;
   const std::uint32_t sign = sum < 0 ? 0x80000000U : 0U;
@@ -43,6 +43,7 @@ float round_toward_zero(std::int64_t sum, int unit) {
   const int shift = std::max(top - 23, -149) - unit;
   const std::uint64_t kept = shift >= 64 ? 0 : shift >= 0 ? magnitude >> shift : magnitude << -shift;
   const auto fraction = static_cast<std::uint32_t>(kept);
+  if (fraction == 0) return 0;
   if (top < -126) return std::bit_cast<float>(sign | fraction);
   return std::bit_cast<float>(sign | static_cast<std::uint32_t>(top + 127) << 23U | (fraction & fraction_mask));
 }

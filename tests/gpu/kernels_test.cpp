@@ -19,9 +19,11 @@ mgemm_problem problem_for(Random& random, const KernelRow& row) {
   const std::int64_t rows = near(row.tile_rows, 3);
   const std::int64_t columns = near(row.tile_columns, 3);
   std::int64_t depth = near(row.tile_steps, 3 * row.stages);
-  if (row.slices == SliceMode::f32) depth = 513 + uniform(random, 0, 1200);
-  if (row.slices == SliceMode::f64) depth = 1024 + uniform(random, 0, 3000);
-  mgemm_problem problem = mamba_gemm::make_problem(static_cast<std::int32_t>(row.op), rows, depth, columns);
+  if (row.slices != SliceMode::single)
+    depth = row.op == Op::tn ? 1024 + uniform(random, 0, 3000) : 513 + uniform(random, 0, 1200);
+  mgemm_problem problem = mamba_gemm::make_problem(static_cast<std::int32_t>(row.op), rows, depth, columns,
+                                                   static_cast<std::int32_t>(row.in_type));
+  problem.out_type = static_cast<std::int32_t>(row.out_type);
   if (row.op == Op::tn) std::swap(problem.m, problem.k);
   if (row.op == Op::nt) std::swap(problem.k, problem.n);
   problem.alpha = random_scalar(random, false);
@@ -58,7 +60,7 @@ TEST_CASE("every kernel of the catalogue gives the evaluator's bits") {
       // Kernels with wide copies need aligned rows; the others must do with any.
       ProductOptions options;
       options.exceptional = round % 2 == 1;
-      options.row_alignment = row.alignment / 4;
+      options.row_alignment = row.alignment / size_of(row.in_type);
       const DeviceProduct product = make_device_product(random, problem_for(random, row), options);
       CAPTURE(row.symbol.view(), round, mamba_gemm::to_string(product.problem));
       const Contract contract = contract_of(check_problem(product.problem));

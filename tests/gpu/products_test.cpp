@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <numeric>
 
 #include "gpu/gpu.hpp"
@@ -8,6 +9,14 @@ using namespace mgemm::test;
 using mamba_gemm::Context;
 
 namespace {
+
+/// How many random problems a type gets; three operations share them.
+struct Work {
+  std::int32_t type;
+  int problems;
+};
+constexpr std::array all_work{Work{MGEMM_TYPE_F32, 300}, Work{MGEMM_TYPE_BF16, 3000}, Work{MGEMM_TYPE_F16, 3000},
+                              Work{MGEMM_TYPE_TF32, 3000}};
 
 /// Small, large, and often odd or next to a tile's edge.
 std::int64_t random_extent(Random& random) {
@@ -21,17 +30,18 @@ std::int64_t random_extent(Random& random) {
   }
 }
 
-mgemm_problem random_problem(Random& random, bool exceptional) {
+mgemm_problem random_problem(Random& random, std::int32_t type, bool exceptional) {
   const auto op = static_cast<std::int32_t>(uniform(random, 1, 3));
   mgemm_problem problem =
-      mamba_gemm::make_problem(op, random_extent(random), random_extent(random), random_extent(random));
+      mamba_gemm::make_problem(op, random_extent(random), random_extent(random), random_extent(random), type);
+  if (uniform(random, 0, 1) == 0) problem.out_type = MGEMM_TYPE_F32;
   problem.bias = op == MGEMM_OP_NN ? static_cast<std::int32_t>(uniform(random, 0, 1)) : 0;
   problem.alpha = random_scalar(random, exceptional);
   problem.beta = random_scalar(random, exceptional);
   return problem;
 }
 
-void compare_with_evaluator(int rounds, bool exceptional) {
+void compare_with_evaluator(std::int32_t type, int rounds, bool exceptional) {
   const std::uint64_t seed = fresh_seed();
   CAPTURE(seed);
   Random random(seed);
@@ -39,7 +49,7 @@ void compare_with_evaluator(int rounds, bool exceptional) {
   const Context reference = Context::reference();
   for (int round = 0; round < rounds; ++round) {
     const DeviceProduct product =
-        make_device_product(random, random_problem(random, exceptional), {.exceptional = exceptional});
+        make_device_product(random, random_problem(random, type, exceptional), {.exceptional = exceptional});
     CAPTURE(round, mamba_gemm::to_string(product.problem), product.a.shift, product.b.shift, product.out.shift);
     const auto got = run_on(gpu, product);
     const auto expected = run_on(reference, product);
@@ -53,13 +63,13 @@ void compare_with_evaluator(int rounds, bool exceptional) {
 // outside the output.
 TEST_CASE("random problems give the evaluator's bits") {
   if (const char* reason = missing()) MGEMM_SKIP(reason);
-  compare_with_evaluator(rounds(300), false);
+  for (const Work& work : all_work) compare_with_evaluator(work.type, rounds(work.problems), false);
 }
 
 // Catches a NaN with another payload, a flushed subnormal, a lost -0, a padded step that touches a sum.
 TEST_CASE("exceptional values give the evaluator's bits") {
   if (const char* reason = missing()) MGEMM_SKIP(reason);
-  compare_with_evaluator(rounds(150), true);
+  for (const Work& work : all_work) compare_with_evaluator(work.type, rounds(work.problems / 2), true);
 }
 
 // Catches a kernel whose chain depends on how many rows there are or where a row lies in the batch.
@@ -70,9 +80,17 @@ TEST_CASE("a row's bits do not depend on its batch") {
   Random random(seed);
   const Context gpu = Context::cuda();
   constexpr std::int64_t batch = 257;
+  struct Forward {
+    std::int32_t type;
+    std::int64_t columns;
+  };
+  constexpr std::array forwards{Forward{MGEMM_TYPE_F32, 80},   Forward{MGEMM_TYPE_F32, 333},
+                                Forward{MGEMM_TYPE_F32, 2050}, Forward{MGEMM_TYPE_BF16, 80},
+                                Forward{MGEMM_TYPE_BF16, 333}, Forward{MGEMM_TYPE_BF16, 336},
+                                Forward{MGEMM_TYPE_F16, 331},  Forward{MGEMM_TYPE_F16, 2048}};
   for (const std::int32_t op : {MGEMM_OP_NN, MGEMM_OP_NT}) {
-    for (const std::int64_t columns : {80, 333, 2050}) {
-      mgemm_problem problem = mamba_gemm::make_problem(op, batch, 1300, 1300);
+    for (const auto& [type, columns] : forwards) {
+      mgemm_problem problem = mamba_gemm::make_problem(op, batch, 1300, 1300, type);
       (op == MGEMM_OP_NN ? problem.n : problem.k) = columns;
       problem.alpha = 0.75F;
       const DeviceProduct whole = make_device_product(random, problem, {});
@@ -115,7 +133,9 @@ TEST_CASE("eager, prepared, rebound and other-stream runs give the same bits") {
   Random random(seed);
   Context gpu = Context::cuda();
   const Context other = Context::cuda();
-  for (const char* text : {"nn:f32:300x700x200:bias:alpha=0.5:beta=0.25", "tn:f32:2100x130x90", "nt:f32:65x90x1030"}) {
+  for (const char* text :
+       {"nn:f32:300x700x200:bias:alpha=0.5:beta=0.25", "tn:f32:2100x130x90", "nt:f32:65x90x1030",
+        "nn:bf16:300x704x200:bias:alpha=0.5:beta=0.25", "tn:f16:2100x130x90", "nt:bf16:65x91x1030:out=f32"}) {
     const DeviceProduct product = make_device_product(random, mamba_gemm::parse_problem(text), {});
     CAPTURE(text);
     const auto expected = run_on(gpu, product);

@@ -54,7 +54,7 @@ struct Block {
   std::uint32_t shared_bytes = 0;
   const std::function<void()>* thread = nullptr;
 };
-Block* block = nullptr;
+std::unique_ptr<Block> block;
 
 Fiber& current_fiber() { return *block->fibers[block->current]; }
 
@@ -155,12 +155,11 @@ void run_block(std::mt19937_64& random) {
 }  // namespace
 
 void run_grid(const Grid& grid, std::mt19937_64& random, const std::function<void()>& thread) {
-  Block mine;
-  mine.shared_bytes = grid.shared_bytes;
-  mine.thread = &thread;
-  mine.warps.resize((grid.threads + 31) / 32);
-  for (std::uint32_t i = 0; i < grid.threads; ++i) mine.fibers.push_back(std::make_unique<Fiber>());
-  block = &mine;
+  block = std::make_unique<Block>();
+  block->shared_bytes = grid.shared_bytes;
+  block->thread = &thread;
+  block->warps.resize((grid.threads + 31) / 32);
+  for (std::uint32_t i = 0; i < grid.threads; ++i) block->fibers.push_back(std::make_unique<Fiber>());
   for (blockIdx.x = 0; blockIdx.x < grid.blocks; ++blockIdx.x) run_block(random);
 }
 

@@ -2,14 +2,14 @@
 #include <span>
 #include <string_view>
 
-#include "f32_params.h"
+#include "gemm_params.h"
 
 namespace mgemm::host {
 
 /// A kernel of the catalogue, compiled for the host.
 struct Kernel {
   std::string_view symbol;
-  void (*run)(mgemm_kernel::F32Params);  // one thread
+  void (*run)(mgemm_kernel::GemmParams);  // one thread
 };
 std::span<const Kernel> kernels();
 

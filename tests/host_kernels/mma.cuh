@@ -9,37 +9,46 @@
 
 namespace mgemm_kernel {
 
-constexpr mgemm::Type type_of(int type) { return static_cast<mgemm::Type>(type); }
-
-/// Half `index % 2` of the register that holds it.
-inline std::uint16_t half_at(unsigned word, int index) { return static_cast<std::uint16_t>(word >> (index % 2 * 16)); }
+/// Element `step % 8` of the words of one lane's registers: a half of one, or all of it.
+template <mgemm::Type type>
+auto element_in(unsigned word, int step) {
+  if constexpr (type == mgemm::Type::tf32) {
+    return word;
+  } else {
+    return static_cast<std::uint16_t>(word >> (step % 2 * 16));
+  }
+}
 
 template <int TYPE>
-void mma_m16n8k16(float (&d)[4], const unsigned (&a)[4], unsigned b0, unsigned b1) {
-  constexpr int steps = 16;
-  constexpr mgemm::Type type = type_of(TYPE);
+void mma(float (&d)[4], const unsigned (&a)[4], unsigned b0, unsigned b1) {
+  constexpr auto type = static_cast<mgemm::Type>(TYPE);
+  constexpr int steps = type == mgemm::Type::tf32 ? 8 : 16;
+  constexpr int per_word = steps / 8;
   const auto& warp = mgemm::host::exchange({a[0], a[1], a[2], a[3], b0, b1});
   const int g = static_cast<int>(threadIdx.x) % 32 / 4;
   const int q = static_cast<int>(threadIdx.x) % 4;
   for (int i = 0; i < 4; ++i) {
-    const int upper = i / 2;
+    const int lower = i / 2;
     const int column = 2 * q + i % 2;
     std::uint32_t row_words[steps];
     std::uint32_t column_words[steps];
     for (int k = 0; k < steps; ++k) {
-      const auto& of_a = warp[static_cast<std::size_t>(4 * g + k % 8 / 2)];
-      const auto& of_b = warp[static_cast<std::size_t>(4 * column + k % 8 / 2)];
-      row_words[k] =
-          mgemm::Encoding<type, mgemm::Side::a>::encode(half_at(of_a[static_cast<std::size_t>(k / 8 * 2 + upper)], k));
+      // Four lanes hold the first half of the steps in one register, and the second half in another.
+      const int half = k / (steps / 2);
+      const int owner = k % (steps / 2) / per_word;
+      const auto& of_a = warp[static_cast<std::size_t>(4 * g + owner)];
+      const auto& of_b = warp[static_cast<std::size_t>(4 * column + owner)];
+      row_words[k] = mgemm::Encoding<type, mgemm::Side::a>::encode(
+          element_in<type>(of_a[static_cast<std::size_t>(2 * half + lower)], k));
       column_words[k] =
-          mgemm::Encoding<type, mgemm::Side::b>::encode(half_at(of_b[static_cast<std::size_t>(4 + k / 8)], k));
+          mgemm::Encoding<type, mgemm::Side::b>::encode(element_in<type>(of_b[static_cast<std::size_t>(4 + half)], k));
     }
-    d[i] = mgemm::fused_sum({16, 25}, d[i], row_words, 1, column_words, 1);
+    d[i] = mgemm::fused_sum({steps, 25}, d[i], row_words, 1, column_words, 1);
   }
 }
 
-template <bool TRANSPOSED>
-void ldmatrix_x4(unsigned (&values)[4], unsigned address) {
+template <int COUNT, bool TRANSPOSED>
+void ldmatrix(unsigned (&values)[4], unsigned address) {
   if (address % 16 != 0) throw std::logic_error("a row of a matrix in shared memory is not aligned");
   const auto& warp = mgemm::host::exchange({address});
   const auto lane = static_cast<std::size_t>(threadIdx.x % 32);
@@ -48,20 +57,11 @@ void ldmatrix_x4(unsigned (&values)[4], unsigned address) {
   const auto element = [&](std::size_t matrix, std::size_t row, std::size_t column) {
     return mgemm::host::shared_half(warp[8 * matrix + row][0] + static_cast<std::uint32_t>(2 * column));
   };
-  for (std::size_t matrix = 0; matrix < 4; ++matrix) {
+  for (std::size_t matrix = 0; matrix < COUNT; ++matrix) {
     const unsigned low = TRANSPOSED ? element(matrix, 2 * q, g) : element(matrix, g, 2 * q);
     const unsigned high = TRANSPOSED ? element(matrix, 2 * q + 1, g) : element(matrix, g, 2 * q + 1);
     values[matrix] = low | high << 16U;
   }
-}
-
-template <int TYPE>
-unsigned short to_half(float value) {
-  return mgemm::to_half(type_of(TYPE), value);
-}
-template <int TYPE>
-float from_half(unsigned short bits) {
-  return mgemm::from_half(type_of(TYPE), bits);
 }
 
 }  // namespace mgemm_kernel

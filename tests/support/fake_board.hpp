@@ -3,7 +3,7 @@
 #include <string>
 
 #include "catalogue/catalogue.hpp"
-#include "fake_cuda/f32_kernel.hpp"
+#include "fake_cuda/kernel.hpp"
 #include "fake_cuda/fake_driver.hpp"
 #include "fake_cuda/fake_nvrtc.hpp"
 #include "mamba_gemm/mamba_gemm.hpp"
@@ -17,7 +17,7 @@ struct FakeBoard {
 
   explicit FakeBoard(const std::string& name = fake::DeviceFacts{}.name) : driver(named(name)) {
     for (const KernelRow& row : catalogue()) {
-      nvrtc.set_parameters(std::string(row.symbol.view()), {{sizeof(mgemm_kernel::F32Params), 8}});
+      nvrtc.set_parameters(std::string(row.symbol.view()), {{sizeof(mgemm_kernel::GemmParams), 8}});
     }
     driver.on_launch(fake::compute);
   }

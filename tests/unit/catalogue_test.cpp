@@ -20,6 +20,8 @@ namespace {
 Problem random_problem(Random& random) {
   Problem p;
   p.op = static_cast<Op>(uniform(random, 1, 3));
+  p.in_type = type_names.at(static_cast<size_t>(uniform(random, 0, 3))).first;
+  p.out_type = uniform(random, 0, 1) == 0 ? default_out_type(p.op, p.in_type) : Type::f32;
   p.m = uniform(random, 1, 1 << uniform(random, 0, 16));
   p.k = uniform(random, 1, 1 << uniform(random, 0, 16));
   p.n = uniform(random, 1, 1 << uniform(random, 0, 16));
@@ -54,10 +56,10 @@ TEST_CASE("every problem has kernels, and only ones that cover it") {
   CAPTURE(seed);
   Random random(seed);
   std::set<std::string_view> first_choices;
-  for (int round = 0; round < 3000; ++round) {
+  for (int round = 0; round < 10000; ++round) {
     const Problem problem = random_problem(random);
     const Contract contract = contract_of(problem);
-    const auto alignment = static_cast<std::int32_t>(4 << uniform(random, 0, 2));
+    const auto alignment = static_cast<std::int32_t>(size_of(problem.in_type) << uniform(random, 0, 3));
     CAPTURE(to_string(problem), alignment);
     const auto found = candidates(problem, contract, alignment, 132);
     REQUIRE_FALSE(found.empty());
@@ -65,7 +67,9 @@ TEST_CASE("every problem has kernels, and only ones that cover it") {
       REQUIRE(row->op == problem.op);
       REQUIRE(row->alignment <= alignment);
       REQUIRE((row->slices == SliceMode::single) == (contract.slices.count == 1));
-      REQUIRE((row->slices == SliceMode::f64) == (contract.slices.count > 1 && problem.op == Op::tn));
+      REQUIRE(row->in_type == problem.in_type);
+      REQUIRE(row->out_type == problem.out_type);
+      REQUIRE((row->slices == SliceMode::f64) == (contract.slices.count > 1 && contract.fold == Fold::f64));
     }
     REQUIRE(found == candidates(problem, contract, alignment, 132));
     first_choices.insert(found.front()->symbol.view());

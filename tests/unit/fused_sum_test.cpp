@@ -6,6 +6,7 @@
 
 #include "numeric/element.hpp"
 #include "numeric/evaluator.hpp"
+#include "support/float_classes.hpp"
 #include "support/product.hpp"
 #include "support/test.hpp"
 
@@ -47,61 +48,13 @@ class Array {
   std::vector<std::byte> bytes_;
 };
 
-/// What elements are drawn from: exponent fields in [low, high], and how often zeros, subnormals and exceptions.
-struct Class {
-  const char* name;
-  int low, high;  // relative to the bias; clamped to what the format has
-  double zeros, subnormals, exceptions;
-  float accumulator;  // the size of the old output, which enters behind the chain
-};
-constexpr std::array classes{Class{"normal", -3, 3, 0, 0, 0, 1},
-                             Class{"zeros among them", -8, 8, 0.3, 0, 0, 1},
-                             Class{"the whole range", -200, 200, 0.05, 0.05, 0, 1},
-                             Class{"subnormal and small", -200, -120, 0.1, 0.5, 0, 1e-37F},
-                             Class{"subnormal times normal", -1, 1, 0.1, 0.45, 0, 1e-36F},
-                             Class{"underflow", -72, -62, 0.1, 0, 0, 1e-40F},
-                             Class{"overflow", 61, 64, 0, 0, 0, 1e38F},
-                             Class{"cancellation", -1, -1, 0, 0, 0, 1},
-                             Class{"almost all zero", 0, 0, 0.95, 0, 0, 1},
-                             Class{"exceptions", -3, 3, 0.1, 0.1, 0.02, 1},
-                             Class{"rare exceptions", -3, 3, 0.1, 0, 0.0005, 1}};
-
-struct Format {
-  int exponent_bits, fraction_bits;
-};
-Format format_of(Type type) {
-  return type == Type::bf16 ? Format{8, 7} : type == Type::f16 ? Format{5, 10} : Format{8, 10};
-}
-
-std::uint32_t draw(Random& random, Type type, const Class& from) {
-  const auto [exponent_bits, fraction_bits] = format_of(type);
-  const int bias = (1 << (exponent_bits - 1)) - 1;
-  const auto fraction = static_cast<std::uint32_t>(random() & ((1U << static_cast<unsigned>(fraction_bits)) - 1));
-  int field = static_cast<int>(uniform(random, bias + from.low, bias + from.high));
-  field = std::clamp(field, 1, 2 * bias);
-  std::uint32_t magnitude = static_cast<std::uint32_t>(field) << static_cast<unsigned>(fraction_bits) | fraction;
-  const double kind = std::uniform_real_distribution<double>(0, 1)(random);
-  if (kind < from.zeros) {
-    magnitude = 0;
-  } else if (kind < from.zeros + from.subnormals) {
-    magnitude = fraction;
-  } else if (kind < from.zeros + from.subnormals + from.exceptions) {
-    magnitude = static_cast<std::uint32_t>(2 * bias + 1) << static_cast<unsigned>(fraction_bits);
-    if (uniform(random, 0, 3) == 0) magnitude |= fraction | 1U;
-  }
-  const std::uint32_t bits = magnitude | static_cast<std::uint32_t>(random() & 1U)
-                                             << static_cast<unsigned>(exponent_bits + fraction_bits);
-  // What tf32 has no room for is rounded away, ties and carries among it.
-  return type == Type::tf32 ? bits << 13U | static_cast<std::uint32_t>(random() & 0x1fffU) : bits;
-}
-
 struct TypedProduct {
   EvaluatorInput input;
   Array a, b, out;
   std::vector<float> bias;
 };
 
-TypedProduct some_product(Random& random, Type type, Arithmetic arithmetic, const Class& from) {
+TypedProduct some_product(Random& random, Type type, Arithmetic arithmetic, const NumberClass& from) {
   TypedProduct product;
   EvaluatorInput& in = product.input;
   in.in_type = type;
@@ -175,7 +128,7 @@ TEST_CASE("fused sums: every instruction set gives the bits of single elements")
   const std::uint64_t seed = fresh_seed();
   CAPTURE(seed);
   Random random(seed);
-  for (const Class& from : classes) {
+  for (const NumberClass& from : number_classes) {
     for (const Type type : in_types) {
       for (const Arithmetic arithmetic : arithmetics) {
         // The group of tf32 is 8.
@@ -200,7 +153,7 @@ TEST_CASE("fused sums: threads and blocks do not change a bit") {
   const std::uint64_t seed = fresh_seed();
   CAPTURE(seed);
   Random random(seed);
-  TypedProduct product = some_product(random, Type::bf16, Arithmetic::l16f25, classes[1]);
+  TypedProduct product = some_product(random, Type::bf16, Arithmetic::l16f25, number_classes[1]);
   EvaluatorInput& in = product.input;
   // More than one block in every direction.
   in.rows = 203;
@@ -215,8 +168,10 @@ TEST_CASE("fused sums: threads and blocks do not change a bit") {
   product.out = Array(in.out_type, in.rows * in.columns, 5);
   in.beta = 0;
   product.bias.clear();
-  for (std::int64_t i = 0; i < in.rows * in.reduction; ++i) product.a.set(i, draw(random, Type::bf16, classes[1]));
-  for (std::int64_t i = 0; i < in.columns * in.reduction; ++i) product.b.set(i, draw(random, Type::bf16, classes[1]));
+  for (std::int64_t i = 0; i < in.rows * in.reduction; ++i)
+    product.a.set(i, draw(random, Type::bf16, number_classes[1]));
+  for (std::int64_t i = 0; i < in.columns * in.reduction; ++i)
+    product.b.set(i, draw(random, Type::bf16, number_classes[1]));
   const Array wanted = evaluated(product, Isa::generic, 1);
   for (const Isa isa : supported_isas()) {
     for (const int threads : {1, 3}) REQUIRE(evaluated(product, isa, threads) == wanted);
@@ -298,10 +253,10 @@ TEST_CASE("fused sums: zeros, subnormals, overflow and exceptions") {
   const float nan = std::numeric_limits<float>::quiet_NaN();
   CHECK(sum_of(chain({-0.0F, -0.0F})) == bits_of(0.0F));
   CHECK(sum_of(chain({1, -1})) == bits_of(0.0F));
-  // 2^-149 stays; half of it is cut off and leaves its sign.
+  // 2^-149 stays; half of it is cut off and leaves +0.
   CHECK(sum_of(chain({0x1p-75F}), {0x1p-74F}) == bits_of(0x1p-149F));
   CHECK(sum_of(chain({0x1p-75F}), {0x1p-75F}) == bits_of(0.0F));
-  CHECK(sum_of(chain({-0x1p-75F}), {0x1p-75F}) == bits_of(-0.0F));
+  CHECK(sum_of(chain({-0x1p-75F}), {0x1p-75F}) == bits_of(0.0F));
   CHECK(sum_of(chain({0x1p-100F, 0x1p-101F}), {0x1p-49F, 0x1p-49F}) == bits_of(0x1p-149F));
   // A subnormal operand keeps the smallest exponent, so that less is lost beside it.
   CHECK(sum_of(chain({0x1p-133F}), {0x1p100F}) == bits_of(0x1p-33F));

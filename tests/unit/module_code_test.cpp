@@ -13,7 +13,7 @@
 #include "compile/assemble_protocol.hpp"
 #include "compile/compiler.hpp"
 #include "compile/module_text.hpp"
-#include "fake_cuda/f32_kernel.hpp"
+#include "fake_cuda/kernel.hpp"
 #include "fake_cuda/fake_driver.hpp"
 #include "fake_cuda/fake_nvrtc.hpp"
 #include "mamba_gemm/mamba_gemm.hpp"
@@ -37,7 +37,7 @@ class Machine {
  public:
   /// `commands` of the helper after it has read its request; "cat $R" is a good answer.
   explicit Machine(std::string_view module, const std::string& commands) : module_(module) {
-    nvrtc_.set_parameters("mgemm_" + std::string(module), {{sizeof(mgemm_kernel::F32Params), 8}});
+    nvrtc_.set_parameters("mgemm_" + std::string(module), {{sizeof(mgemm_kernel::GemmParams), 8}});
     const Compiled compiled =
         compile(fake::Nvrtc::table(), {std::string(module), module_text(module), {}, "compute_90a"});
     write_bytes(folder_.path() / "response", encode_response({MGEMM_OK, {13, 0}, "", "\177ELF" + compiled.ptx + '\0'}));

@@ -34,6 +34,7 @@ bool contains(const std::string& text, const std::string& part) { return text.fi
 
 /// Qualifies one kernel that does `kernel`, without loading anything.
 std::string verdict_on(std::string_view symbol, const std::function<void(const fake::Launch&)>& kernel) {
+  REQUIRE(find_kernel(symbol) != nullptr);
   FakeBoard board;
   board.driver.on_launch(kernel);
   const KernelRow& row = *find_kernel(symbol);
@@ -56,12 +57,34 @@ void flush(float& value) {
   if (std::fpclassify(value) == FP_SUBNORMAL) value = 0;
 }
 
-/// Every element of a launch's output.
-template <typename Change>
+/// What a kernel gives that sees other elements of a than there are.
+template <typename Element, typename Change>
+void compute_with_other_a(const fake::Launch& launch, Change change) {
+  const EvaluatorInput input = fake::input_of(launch);
+  auto* const a = static_cast<Element*>(const_cast<void*>(input.a));
+  const auto each = [&](auto visit) {
+    for (std::int64_t i = 0; i < input.rows; ++i) {
+      for (std::int64_t r = 0; r < input.reduction; ++r) visit(a[i * input.a_strides.row + r * input.a_strides.column]);
+    }
+  };
+  std::vector<Element> kept;
+  each([&](Element& element) {
+    kept.push_back(element);
+    change(element);
+  });
+  evaluate(input, Isa::generic, 1);
+  size_t next = 0;
+  each([&](Element& element) { element = kept[next++]; });
+}
+
+/// Every element of a launch's output, as bits of a word or of a half.
+template <typename Element = float, typename Change>
 void change_output(const fake::Launch& launch, Change change) {
   const EvaluatorInput input = fake::input_of(launch);
   for (std::int64_t i = 0; i < input.rows; ++i) {
-    for (std::int64_t j = 0; j < input.columns; ++j) change(fake::out_of(input)[i * input.out_leading + j], i, j);
+    for (std::int64_t j = 0; j < input.columns; ++j) {
+      change(static_cast<Element*>(input.out)[i * input.out_leading + j], i, j);
+    }
   }
 }
 
@@ -106,8 +129,10 @@ TEST_CASE("probes: every kernel gets every class") {
 
 // Catches a correct kernel refused: the probes, their blocks and the evaluator must agree with each other.
 TEST_CASE("qualify: what computes its contract passes") {
-  for (const char* symbol : {"mgemm_f32_nn_single_a16_wide", "mgemm_f32_nn_sliced_a4_small",
-                             "mgemm_f32_tn_sliced_a16_square", "mgemm_f32_nt_single_a4_thin8"}) {
+  for (const char* symbol :
+       {"mgemm_f32_nn_single_a16_wide", "mgemm_f32_nn_sliced_a4_small", "mgemm_f32_tn_sliced_a16_square",
+        "mgemm_f32_nt_single_a4_thin8", "mgemm_bf16_nn_single_a16_large", "mgemm_f16f32_nt_single_a2_square",
+        "mgemm_bf16f32_tn_sliced_a4_square", "mgemm_tf32_nn_single_a4_square"}) {
     CAPTURE(symbol);
     CHECK(verdict_on(symbol, fake::compute) == "");
   }
@@ -188,6 +213,57 @@ TEST_CASE("qualify: kernels that are wrong in one way are found out") {
     kernel = [](const fake::Launch& launch) {
       fake::compute(launch);
       static_cast<float*>(const_cast<void*>(fake::input_of(launch).a))[0] += 1;
+    };
+  }
+  SECTION("a half behind a tile's edge is off by one bit") {
+    symbol = "mgemm_bf16_nn_single_a2_square";
+    kernel = [](const fake::Launch& launch) {
+      fake::compute(launch);
+      change_output<std::uint16_t>(launch, [](std::uint16_t& bits, std::int64_t i, std::int64_t j) {
+        if (i == 64 && j == 5) bits ^= 1U;
+      });
+    };
+  }
+  SECTION("halves are cut instead of rounded") {
+    symbol = "mgemm_bf16_nt_single_a16_wide";
+    kernel = [](const fake::Launch& launch) {
+      EvaluatorInput input = fake::input_of(launch);
+      if (input.beta != 0) return fake::compute(launch);
+      std::vector<float> exact(static_cast<size_t>(input.rows * input.columns));
+      void* const out = input.out;
+      const std::int64_t leading = input.out_leading;
+      input.out = exact.data();
+      input.out_type = Type::f32;
+      input.out_leading = input.columns;
+      evaluate(input, Isa::generic, 1);
+      for (std::int64_t i = 0; i < input.rows; ++i) {
+        for (std::int64_t j = 0; j < input.columns; ++j) {
+          const auto bits = std::bit_cast<std::uint32_t>(exact[static_cast<size_t>(i * input.columns + j)]);
+          static_cast<std::uint16_t*>(out)[i * leading + j] = static_cast<std::uint16_t>(bits >> 16U);
+        }
+      }
+    };
+  }
+  SECTION("subnormal halves are taken for zeros") {
+    symbol = "mgemm_f16_nn_single_a16_square";
+    kernel = [](const fake::Launch& launch) {
+      compute_with_other_a<std::uint16_t>(launch, [](std::uint16_t& bits) {
+        if ((bits & 0x7c00U) == 0) bits &= 0x8000U;
+      });
+    };
+  }
+  SECTION("a chain of fused sums of eight") {
+    symbol = "mgemm_f16f32_nn_single_a16_large";
+    kernel = [](const fake::Launch& launch) {
+      EvaluatorInput input = fake::input_of(launch);
+      input.arithmetic = Arithmetic::l8f25;
+      evaluate(input, Isa::generic, 1);
+    };
+  }
+  SECTION("tf32 operands are cut instead of rounded") {
+    symbol = "mgemm_tf32_nt_single_a16_square";
+    kernel = [](const fake::Launch& launch) {
+      compute_with_other_a<std::uint32_t>(launch, [](std::uint32_t& bits) { bits &= ~0x1fffU; });
     };
   }
   SECTION("slices are folded in f32 instead of f64") {

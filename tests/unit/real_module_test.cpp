@@ -90,37 +90,3 @@ TEST_CASE("real modules: the kernels that are broken on purpose compile and are 
     }
   }
 }
-
-// Catches a tensor-core tile that does not compile for a target, spills there, or needs more shared memory than it has.
-TEST_CASE("real modules: tensor-core tiles need no local memory on any target") {
-  const auto nvrtc = real_nvrtc();
-  if (!nvrtc) MGEMM_SKIP(no_nvrtc);
-  // Operation, type, output, tile and alignment; the shapes that are meant for a GPU.
-  constexpr std::array tiles{"MMA_NN, MMA_BF16, MMA_BF16, 128, 128, 32, 4, 2, 4, 16, false",
-                             "MMA_NN, MMA_F16, MMA_F32, 16, 128, 64, 4, 1, 4, 16, false",
-                             "MMA_NT, MMA_F16, MMA_F16, 128, 128, 32, 4, 2, 4, 2, false",
-                             "MMA_TN, MMA_BF16, MMA_F32, 128, 128, 32, 4, 2, 4, 16, false",
-                             "MMA_TN, MMA_BF16, MMA_F32, 64, 64, 64, 4, 2, 2, 16, true"};
-  std::string text = "#include \"mma_tile.cuh\"\nusing namespace mgemm_kernel;\n";
-  for (size_t i = 0; i < tiles.size(); ++i) {
-    text += fmt::format(
-        "using Tile{0} = MmaTile<{1}>;\nextern \"C\" __global__ void __launch_bounds__(Tile{0}::kThreads) "
-        "mgemm_tile{0}(const __grid_constant__ MmaParams p) {{ Tile{0}::run(p); }}\n"
-        "static_assert(Tile{0}::kSharedBytes <= 99 * 1024, \"what every target has\");\n",
-        i, tiles.at(i));
-  }
-  for (const CompileTarget& target : compile_targets) {
-    CAPTURE(target.exact);
-#ifdef MGEMM_SANITIZED
-    if (target.exact != std::string_view("compute_80")) continue;  // the assembler is the same, and slow there
-#endif
-    const LoggedFacts logged = facts_of(*nvrtc, text, embedded_files(), target.exact);
-    for (size_t i = 0; i < tiles.size(); ++i) {
-      CAPTURE(tiles.at(i));
-      const auto facts = logged.find(fmt::format("mgemm_tile{}", i));
-      REQUIRE(facts != logged.end());
-      CHECK(facts->second.local_bytes == 0);
-      CHECK(facts->second.registers <= 255);
-    }
-  }
-}

@@ -164,6 +164,7 @@ Json run_json(const RunReport& report) {
                   {"tflops", tera_flops(report, seconds)}};
   json["check"] = check_json(report.check);
   json["cache"] = report.cache;
+  json["launches"] = report.launches;
   if (!report.written.empty()) json["written"] = report.written;
   json["passed"] = report.check.passed();
   return json;

@@ -23,7 +23,8 @@ struct RunReport {
   std::optional<std::uint64_t> seed;  // where the data were drawn
   std::string written;                // output file, or ""
   Comparison check;
-  Json cache;  // the counters of this process
+  Json cache;     // the counters of this process
+  Json launches;  // of each kernel that it launched
 };
 
 std::string run_text(const RunReport& report);

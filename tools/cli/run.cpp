@@ -33,6 +33,15 @@ HostOperands operands_of(const RunOptions& options, std::uint64_t seed) {
   return random_operands(problem_of(options.problem), seed);
 }
 
+/// How often this process launched each kernel that it did.
+Json launches() {
+  Json counts = Json::object();
+  mamba_gemm::for_each_kernel("sm_80", false, [&](const mgemm_kernel_info& kernel) {
+    if (kernel.launches != 0) counts[kernel.kernel] = kernel.launches;
+  });
+  return counts;
+}
+
 RunReport run(const RunOptions& options) {
   const DeviceChoice device = parse_device(options.product.device);
   const std::uint64_t seed = options.product.seed();
@@ -53,6 +62,7 @@ RunReport run(const RunOptions& options) {
   report.device = computed.device;
   report.description = computed.description;
   report.cache = Json::parse(mamba_gemm::cache_totals_json("off"))["counters"];
+  report.launches = launches();
   report.seconds = std::move(computed.seconds);
   report.multiply_adds = multiply_adds(operands.problem);
   if (!options.problem.empty()) {

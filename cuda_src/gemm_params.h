@@ -1,9 +1,9 @@
-// The parameters of every tensor-core kernel, shared by host and device. Only built-in types: NVRTC has no <stdint.h>.
+// The parameters of every kernel, shared by host and device. Only built-in types: NVRTC has no <stdint.h>.
 #pragma once
 
 namespace mgemm_kernel {
 
-struct MmaParams {
+struct GemmParams {
   const void* a;
   const void* b;
   const float* bias;  // null if the problem has none
@@ -14,9 +14,10 @@ struct MmaParams {
   float alpha, beta;
 };
 
-static_assert(sizeof(MmaParams) == 96, "host and device must agree on the layout");
+static_assert(sizeof(GemmParams) == 96, "host and device must agree on the layout");
 
-// Element types, with the numbers of MGEMM_TYPE_*.
-enum MmaType { MMA_F32 = 1, MMA_BF16 = 2, MMA_F16 = 3 };
+// Operations and element types, with the numbers of MGEMM_OP_* and MGEMM_TYPE_*.
+enum Op { NN = 1, TN = 2, NT = 3 };
+enum Type { F32 = 1, BF16 = 2, F16 = 3, TF32 = 4 };
 
 }  // namespace mgemm_kernel

@@ -1,0 +1,19 @@
+// Takes the place of cuda_src/convert.cuh on the host.
+#pragma once
+#include "gemm_params.h"
+#include "numeric/element.hpp"
+
+namespace mgemm_kernel {
+
+template <int TYPE>
+unsigned short to_half(float value) {
+  return mgemm::to_half(static_cast<mgemm::Type>(TYPE), value);
+}
+template <int TYPE>
+float from_half(unsigned short bits) {
+  return mgemm::from_half(static_cast<mgemm::Type>(TYPE), bits);
+}
+
+inline unsigned to_tf32(unsigned bits) { return mgemm::round_to_tf32(bits) & ~0x1fffU; }
+
+}  // namespace mgemm_kernel
