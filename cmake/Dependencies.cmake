@@ -1,5 +1,5 @@
-# Debian's packages only. fmt and spdlog are used header-only and libcrypto is linked statically, so that the library
-# needs nothing but libc, libm, libgcc and libstdc++ at run time.
+# Debian's packages only. spdlog is used header-only, fmt is compiled by us and libcrypto is linked statically, so that
+# the library needs nothing but libc, libm, libgcc and libstdc++ at run time.
 find_package(Threads REQUIRED)
 find_package(fmt REQUIRED)
 find_package(spdlog REQUIRED)

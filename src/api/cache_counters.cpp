@@ -45,7 +45,7 @@ struct Number {
 
 using Internal = CacheCounters;
 using Shown = mgemm_cache_counters;
-constexpr std::array<Number, 11> numbers{
+constexpr std::array<Number, 11> all_numbers{
     {{"misses", &Internal::misses, &Shown::misses},
      {"failed_compiles", &Internal::failed_compiles, &Shown::failed_compiles},
      {"waits_for_threads", &Internal::waits_for_threads, &Shown::waits_for_threads},
@@ -74,7 +74,7 @@ mgemm_cache_counters counters_of_process() {
   const CacheCounters now = cache_counters();
   mgemm_cache_counters shown{};
   shown.struct_size = sizeof shown;
-  for (const Number& number : numbers) shown.*number.shown = now.*number.internal;
+  for (const Number& number : all_numbers) shown.*number.shown = now.*number.internal;
   std::ranges::copy(now.hits, shown.hits + 1);
   std::ranges::copy(now.compiles, shown.compiles + 1);
   std::ranges::copy(now.rejects, shown.rejects);  // its element 0 is for what is sound
@@ -88,7 +88,7 @@ void write_counters(JsonWriter& json, const mgemm_cache_counters& counters) {
   json.object([&] {
     json.member("hits", [&] { write_named(json, counters.hits, kind_count, Kind::ptx); });
     json.member("compiles", [&] { write_named(json, counters.compiles, kind_count, Kind::ptx); });
-    for (const Number& number : numbers) json.member(number.name, counters.*number.shown);
+    for (const Number& number : all_numbers) json.member(number.name, counters.*number.shown);
     json.member("rejects", [&] { write_named(json, counters.rejects, reject_count - 1, Reject::truncated); });
     json.member("store_failures",
                 [&] { write_named(json, counters.store_failures, store_failure_count, StoreFailure::no_space); });

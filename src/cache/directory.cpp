@@ -15,7 +15,6 @@
 namespace mgemm {
 namespace {
 
-constexpr mode_t permission_bits = 07777;
 constexpr mode_t accessible = 0777;
 
 constexpr std::string_view elsewhere = "name another folder with MAMBA_GEMM_CACHE";
@@ -54,16 +53,16 @@ Refusal refusal_of_leaf(const std::string& path, const struct stat& status) {
   if (status.st_uid != geteuid()) {
     return refusal(fmt::format("belongs to user {}, not to user {}", status.st_uid, geteuid()), std::string(elsewhere));
   }
-  if ((status.st_mode & permission_bits & ~static_cast<mode_t>(S_ISGID)) != S_IRWXU) {
+  if ((status.st_mode & os::permission_bits & ~static_cast<mode_t>(S_ISGID)) != S_IRWXU) {
     // The bits beyond 0777 of a folder stay as they are unless chmod is told about them.
-    const bool is_special = (status.st_mode & permission_bits & ~accessible) != 0;
+    const bool is_special = (status.st_mode & os::permission_bits & ~accessible) != 0;
     std::string remedy(elsewhere);
     // A sticky folder is one that others share.
     if ((status.st_mode & S_ISVTX) == 0) {
       remedy = fmt::format("run chmod {} '{}' if nobody else has written to it, or {}", is_special ? "00700" : "700",
                            path, elsewhere);
     }
-    return refusal(fmt::format("has mode {:04o}, not 0700", status.st_mode & permission_bits), std::move(remedy));
+    return refusal(fmt::format("has mode {:04o}, not 0700", status.st_mode & os::permission_bits), std::move(remedy));
   }
   return {};
 }
@@ -214,7 +213,7 @@ bool is_still_private(const PrivateDirectory& directory) noexcept {
   struct stat status {};
   if (os::status_of(directory.descriptor(), status) != 0) return false;
   return directory.is(status) && status.st_nlink > 0 && status.st_uid == geteuid() &&
-         (status.st_mode & permission_bits & ~static_cast<mode_t>(S_ISGID)) == S_IRWXU;
+         (status.st_mode & os::permission_bits & ~static_cast<mode_t>(S_ISGID)) == S_IRWXU;
 }
 
 }  // namespace mgemm

@@ -9,14 +9,13 @@
 namespace mgemm {
 namespace {
 
-constexpr mode_t permission_bits = 07777;
 constexpr mode_t entry_mode = S_IRUSR | S_IWUSR;
 
 Reject reject_of(const struct stat& status) {
   if (!S_ISREG(status.st_mode)) return Reject::not_a_file;
   if (status.st_nlink > 1) return Reject::hard_linked;  // 0: replaced or evicted since it was opened, and still whole
   if (status.st_uid != geteuid()) return Reject::owner;
-  if ((status.st_mode & permission_bits) != entry_mode) return Reject::mode;
+  if ((status.st_mode & os::permission_bits) != entry_mode) return Reject::mode;
   if (static_cast<std::uint64_t>(status.st_size) > most_entry_bytes) return Reject::overlong;
   return Reject::none;
 }
@@ -122,7 +121,7 @@ bool reap_temporary(int directory, const std::string& name) {
   constexpr std::int64_t longest_write_seconds = 86400;
   struct stat status {};
   if (os::status_at(directory, name, status) != 0 || !S_ISREG(status.st_mode) || status.st_uid != geteuid() ||
-      (status.st_mode & permission_bits) != entry_mode) {
+      (status.st_mode & os::permission_bits) != entry_mode) {
     return false;
   }
   const bool is_old = status.st_mtim.tv_sec < std::time(nullptr) - longest_write_seconds;

@@ -26,11 +26,11 @@ off_t offset_of(const Digest& key, Kind kind) {
 
 os::Opened open_lock_file(const PrivateDirectory& directory) {
   constexpr mode_t private_file = S_IRUSR | S_IWUSR;
-  constexpr mode_t permission_bits = 07777;
   os::Opened lock = os::open_at(directory.descriptor(), std::string(lock_file_name),
                                 O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK, private_file);
   struct stat status {};
-  if (lock.file && os::status_of(lock.file.get(), status) == 0 && (status.st_mode & permission_bits) != private_file) {
+  if (lock.file && os::status_of(lock.file.get(), status) == 0 &&
+      (status.st_mode & os::permission_bits) != private_file) {
     os::change_mode(lock.file.get(), private_file);  // the umask took bits away that others who come later need
   }
   return lock;

@@ -15,6 +15,9 @@
 
 namespace mgemm::os {
 
+/// Of a mode: the rights, and the set-ID and sticky bits.
+constexpr mode_t permission_bits = 07777;
+
 /// What really calls. Each gives what its call gives, and the negated errno where that is -1.
 struct Calls {
   int (*realpath)(const char* path, char* resolved);  // PATH_MAX bytes

@@ -55,8 +55,7 @@ Distrust distrust_of_list(int file, const std::string& path) {
 }  // namespace
 
 Distrust distrust_of(int file, const struct stat& status, const std::string& path, std::optional<uid_t> also_trusted) {
-  constexpr mode_t permission_bits = 07777;
-  const mode_t mode = status.st_mode & permission_bits;
+  const mode_t mode = status.st_mode & os::permission_bits;
   const uid_t us = geteuid();
   const bool is_ours = status.st_uid == us;
   if (!is_ours && status.st_uid != 0 && status.st_uid != also_trusted && status.st_uid != overflow_user()) {

@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::size_t most_note_bytes = 65536;
 constexpr std::uint64_t most_segments = 64;
-constexpr std::string_view owner{ELF_NOTE_GNU, sizeof ELF_NOTE_GNU};  // with its NUL
+constexpr std::string_view gnu_notes{ELF_NOTE_GNU, sizeof ELF_NOTE_GNU};  // with its NUL
 
 [[noreturn]] void fail_io(const char* what, const std::string& path) {
   fail(MGEMM_IO, "could not {} {}: {}", what, path, std::generic_category().message(errno));
@@ -60,7 +60,7 @@ std::string build_id_in(std::span<const unsigned char> notes) {
     const std::uint64_t end = name_end + padded(note.n_descsz);
     if (end > notes.size()) return {};
     const std::string_view name(reinterpret_cast<const char*>(notes.data()) + sizeof note, note.n_namesz);
-    if (note.n_type == NT_GNU_BUILD_ID && name == owner) {
+    if (note.n_type == NT_GNU_BUILD_ID && name == gnu_notes) {
       std::string text;
       for (const unsigned char byte : notes.subspan(name_end, note.n_descsz)) text += fmt::format("{:02x}", byte);
       return text;
