@@ -316,7 +316,7 @@ enum { MGEMM_OP_NN = 1, MGEMM_OP_TN = 2, MGEMM_OP_NT = 3 };
 /* What the elements of a and b are, and how they are multiplied (docs/contracts.md). F32: exactly, by chains of fused
  * multiply-adds. BF16 and F16: as tensor cores do it, added up in f32. TF32: stored as f32, rounded to 10 fraction bits
  * (nearest even), and then as tensor cores do it. The output is f32, or, of BF16 and F16 with NN and NT, of the same
- * type; there is no TF32 output. Kernels for GPUs exist for F32; the reference device computes them all. */
+ * type; there is no TF32 output. */
 enum { MGEMM_TYPE_F32 = 1, MGEMM_TYPE_BF16 = 2, MGEMM_TYPE_F16 = 3, MGEMM_TYPE_TF32 = 4 };
 
 typedef struct mgemm_problem {

@@ -1,7 +1,7 @@
 #include "api/boundary.hpp"
 #include "base/thread_pool.hpp"
-#include "catalogue/launch_counts.hpp"
 #include "cache/location.hpp"
+#include "catalogue/launch_counts.hpp"
 #include "compile/compiler.hpp"
 #include "module/inventory.hpp"
 

@@ -27,22 +27,23 @@ constexpr std::array<Shape, 6> f32_shapes{{
     {"thin8", 8, 64, 32, 4, 4, 16, 0, 4, 2, 45, 18, true, false, true, true, false},
 }};
 // `thin` ones have 16 rows and as many columns as the name says.
-constexpr std::array<Shape, 7> half_shapes{{
+constexpr std::array<Shape, 8> half_shapes{{
     {"large", 128, 128, 32, 3, 2, 2, 0, 0, 1, 767, 340, true, false, false, false, true},
     {"wide", 64, 128, 32, 4, 2, 2, 0, 0, 1, 640, 250, false, false, true, false, true},
-    {"square", 64, 64, 64, 3, 2, 2, 0, 0, 2, 600, 230, true, true, true, true, false},
+    {"square", 64, 64, 64, 3, 2, 2, 0, 0, 2, 640, 310, true, true, true, true, false},
+    {"flat", 64, 32, 128, 4, 4, 1, 4, 0, 1, 330, 296, true, false, true, false, true},
     {"thin8", 16, 8, 256, 6, 1, 1, 7, 0, 1, 45, 37, true, false, true, false, true},
-    {"thin32", 16, 32, 256, 4, 1, 4, 4, 0, 1, 150, 120, true, false, true, false, true},
-    {"thin64", 16, 64, 64, 8, 1, 4, 4, 0, 1, 180, 135, true, false, true, false, false},
-    {"thin128", 16, 128, 64, 4, 1, 8, 0, 0, 1, 190, 165, true, false, true, false, true},
+    {"thin32", 16, 32, 256, 4, 1, 4, 4, 0, 1, 110, 110, true, false, true, false, true},
+    {"thin64", 16, 64, 64, 8, 1, 4, 4, 0, 1, 225, 139, true, false, true, false, false},
+    {"thin128", 16, 128, 64, 4, 1, 8, 0, 0, 1, 240, 165, true, false, true, false, true},
 }};
 // Half the steps, and as many bytes.
 constexpr std::array<Shape, 5> tf32_shapes{{
     {"large", 128, 128, 16, 4, 2, 2, 0, 0, 1, 330, 150, true, true, true, false, true},
     {"square", 64, 64, 32, 3, 2, 2, 0, 0, 2, 240, 100, true, true, true, true, false},
     {"thin8", 16, 8, 128, 6, 1, 1, 7, 0, 1, 22, 18, true, false, true, false, true},
-    {"thin32", 16, 32, 128, 3, 1, 4, 4, 0, 1, 75, 60, true, false, true, false, true},
-    {"thin64", 16, 64, 32, 8, 1, 4, 4, 0, 1, 90, 67, true, false, true, false, false},
+    {"thin32", 16, 32, 128, 3, 1, 4, 4, 0, 1, 55, 55, true, false, true, false, true},
+    {"thin64", 16, 64, 32, 8, 1, 4, 4, 0, 1, 112, 70, true, false, true, false, false},
 }};
 
 /// A family's kernels are all combinations of these, as far as shapes have them.
@@ -192,12 +193,12 @@ std::int32_t KernelRow::shared_bytes() const {
 std::span<const KernelRow> catalogue() { return rows; }
 
 const KernelRow* find_kernel(std::string_view symbol) {
-  const auto found = std::ranges::find(rows, symbol, [](const KernelRow& row) { return row.symbol.view(); });
+  const auto* const found = std::ranges::find(rows, symbol, [](const KernelRow& row) { return row.symbol.view(); });
   return found == rows.end() ? nullptr : &*found;
 }
 
 std::int32_t number_of(const KernelRow& row) {
-  const std::less<const KernelRow*> before;
+  const std::less<> before;
   const bool is_inside = !before(&row, rows.data()) && before(&row, rows.data() + rows.size());
   return is_inside ? static_cast<std::int32_t>(&row - rows.data()) : -1;
 }

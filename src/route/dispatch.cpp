@@ -13,7 +13,9 @@ double expected_clocks(const KernelRow& row, const Problem& problem, std::int32_
   const auto share = static_cast<double>(ceil_div<std::int64_t>(tile_count(row, problem), multiprocessors));
   const double h = row.rate_full / row.rate_one - 1;
   const double rate = row.rate_full * share / (share + h);
-  return share * row.tile_rows * row.tile_columns * static_cast<double>(reduction(problem)) / rate;
+  // A stage that is filled in part takes as long as a full one.
+  const auto steps = static_cast<double>(ceil_div<std::int64_t>(reduction(problem), row.tile_steps) * row.tile_steps);
+  return share * row.tile_rows * row.tile_columns * steps / rate;
 }
 
 std::vector<const KernelRow*> candidates(const Problem& problem, const Contract& contract, std::int32_t alignment,

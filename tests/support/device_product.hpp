@@ -127,10 +127,11 @@ inline std::vector<std::uint32_t> run_on(const mamba_gemm::Context& context, con
 }
 
 struct ProductOptions {
-  std::int64_t most_gap = 9;       // elements between rows
-  std::int64_t most_shift = 7;     // elements by which a base is off 256-byte alignment
-  std::int64_t row_alignment = 1;  // elements that addresses and leading dimensions of a and b are multiples of
-  bool exceptional = false;        // infinities, NaNs, -0 and subnormals among the inputs
+  std::int64_t most_gap = 9;         // elements between rows
+  std::int64_t most_shift = 7;       // elements by which a base is off 256-byte alignment
+  std::int64_t row_alignment = 1;    // elements that addresses and leading dimensions of a and b are multiples of
+  bool exceptional = false;          // infinities, NaNs, -0 and subnormals among the inputs
+  const GuardedMatrix* b = nullptr;  // taken instead of a fresh one
 };
 
 inline float exceptional_value(Random& random) {
@@ -171,13 +172,15 @@ inline DeviceProduct make_device_product(Random& random, mgemm_problem problem, 
   const std::int64_t out_rows = tn ? problem.k : problem.m;
   const std::int64_t out_columns = nt ? problem.k : problem.n;
   problem.lda = aligned(a_columns + gap());
-  problem.ldb = aligned(problem.n + gap());
+  problem.ldb = options.b != nullptr ? options.b->leading : aligned(problem.n + gap());
   problem.ldout = out_columns + gap();
 
   DeviceProduct product;
   product.problem = problem;
   product.a = GuardedMatrix(random, problem.in_type, problem.m, a_columns, problem.lda, aligned(shift()));
-  product.b = GuardedMatrix(random, problem.in_type, b_rows, problem.n, problem.ldb, aligned(shift()));
+  product.b = options.b != nullptr
+                  ? *options.b
+                  : GuardedMatrix(random, problem.in_type, b_rows, problem.n, problem.ldb, aligned(shift()));
   product.bias = GuardedMatrix(random, MGEMM_TYPE_F32, problem.bias, problem.n, problem.n, shift());
   product.out = GuardedMatrix(random, problem.out_type, out_rows, out_columns, problem.ldout, shift());
   std::normal_distribution<float> normal;
@@ -185,7 +188,7 @@ inline DeviceProduct make_device_product(Random& random, mgemm_problem problem, 
     return options.exceptional && uniform(random, 0, 40) == 0 ? exceptional_value(random) : normal(random);
   };
   product.a.fill(value);
-  product.b.fill(value);
+  if (options.b == nullptr) product.b.fill(value);
   product.bias.fill(value);
   if (problem.beta != 0) {
     product.out.fill(value);

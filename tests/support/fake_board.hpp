@@ -3,9 +3,9 @@
 #include <string>
 
 #include "catalogue/catalogue.hpp"
-#include "fake_cuda/kernel.hpp"
 #include "fake_cuda/fake_driver.hpp"
 #include "fake_cuda/fake_nvrtc.hpp"
+#include "fake_cuda/kernel.hpp"
 #include "mamba_gemm/mamba_gemm.hpp"
 
 namespace mgemm::test {

@@ -219,9 +219,7 @@ std::string kind_of(const Problem& problem) {
                      contract_of(problem).slices.count > 1);
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
+int run(int argc, char** argv) {
   CLI::App app("Times single kernels on a GPU.");
   std::vector<std::string> texts{"nn:bf16:2048x2560x10240"};
   std::vector<std::string> tiles;
@@ -229,39 +227,45 @@ int main(int argc, char** argv) {
   app.add_option("--tile", tiles, "a tile such as mma:16x64x64:4:1x4+4; without any, what the catalogue has")
       ->delimiter(',');
   CLI11_PARSE(app, argc, argv);
-  try {
-    const Graphs graphs;
-    CudaDevice device(driver(), 0, nullptr);
-    const CurrentContext current(device.driver(), device.context());
-    const PrivateStream stream(device);
-    // A kernel is made once for all problems that it is for.
-    std::map<std::string, Candidate> made;
-    for (const std::string& text : texts) {
-      const Problem problem = problem_from_string(text);
-      const Contract contract = contract_of(problem);
-      const Sets sets(device, problem, stream.handle());
-      const auto report = [&](const std::string& name, const KernelRow& row) {
-        const auto [at, is_new] = made.try_emplace(kind_of(problem) + name);
-        if (is_new) at->second = make_candidate(device, row);
-        const Candidate& candidate = at->second;
-        const std::string time = candidate.kernel == nullptr
-                                     ? "-"
-                                     : fmt::format("{:.2f}", time_kernel(device, graphs, stream, sets, problem,
-                                                                         candidate.row, candidate.kernel->function()));
-        fmt::print("{:30} {:36} {:>9} us  {}\n", text, name, time, candidate.remark);
-        static_cast<void>(std::fflush(stdout));
-      };
-      for (const std::string& tile : tiles) report(tile, parse_tile(tile, problem));
-      if (!tiles.empty()) continue;
-      for (const KernelRow& row : catalogue()) {
-        if (covers(row, problem, contract, row.alignment) && fits_grid(row, problem)) {
-          report(std::string(row.symbol.view()), row);
-        }
+  const Graphs graphs;
+  CudaDevice device(driver(), 0, nullptr);
+  const CurrentContext current(device.driver(), device.context());
+  const PrivateStream stream(device);
+  // A kernel is made once for all problems that it is for.
+  std::map<std::string, Candidate> made;
+  for (const std::string& text : texts) {
+    const Problem problem = problem_from_string(text);
+    const Contract contract = contract_of(problem);
+    const Sets sets(device, problem, stream.handle());
+    const auto report = [&](const std::string& name, const KernelRow& row) {
+      const auto [at, is_new] = made.try_emplace(kind_of(problem) + name);
+      if (is_new) at->second = make_candidate(device, row);
+      const Candidate& candidate = at->second;
+      const std::string time = candidate.kernel == nullptr
+                                   ? "-"
+                                   : fmt::format("{:.2f}", time_kernel(device, graphs, stream, sets, problem,
+                                                                       candidate.row, candidate.kernel->function()));
+      fmt::print("{:30} {:36} {:>9} us  {}\n", text, name, time, candidate.remark);
+      static_cast<void>(std::fflush(stdout));
+    };
+    for (const std::string& tile : tiles) report(tile, parse_tile(tile, problem));
+    if (!tiles.empty()) continue;
+    for (const KernelRow& row : catalogue()) {
+      if (covers(row, problem, contract, row.alignment) && fits_grid(row, problem)) {
+        report(std::string(row.symbol.view()), row);
       }
     }
+  }
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    return run(argc, argv);
   } catch (const std::exception& error) {
     static_cast<void>(std::fprintf(stderr, "tile_bench: %s\n", error.what()));
     return 1;
   }
-  return 0;
 }
