@@ -4,7 +4,7 @@
 #include <stdexcept>
 
 #include "host_kernels/block.hpp"
-#include "mma_params.h"
+#include "gemm_params.h"
 #include "numeric/encoding.hpp"
 
 namespace mgemm_kernel {
