@@ -3,8 +3,8 @@
 #pragma once
 #include <stdexcept>
 
-#include "host_kernels/block.hpp"
 #include "gemm_params.h"
+#include "host_kernels/block.hpp"
 #include "numeric/encoding.hpp"
 
 namespace mgemm_kernel {
