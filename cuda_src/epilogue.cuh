@@ -4,12 +4,13 @@
 
 namespace mgemm_kernel {
 
-// `old` is the value of the output before, where beta asks for it.
-__device__ __forceinline__ float epilogue(const GemmParams& p, float v, long long column, float old) {
-  if (p.alpha != 1.0f) v = __fmul_rn(p.alpha, v);
-  if (p.bias != nullptr) v = __fadd_rn(v, p.bias[column]);
-  if (p.beta != 0.0f) v = __fmaf_rn(p.beta, old, v);
-  return v;
+// Whether the old output takes part. If not, it is never read: it may hold NaNs.
+__device__ __forceinline__ bool reads_output(const GemmParams& p) { return p.beta != 0.0f; }
+
+// The epilogue without branches: a step that the contract leaves out is one here that changes no bit. 1 * v is v, and
+// so are v + -0 and fma(-0, +0, v). `bias` is -0 where there is none, and `old` is +0 where it is not read.
+__device__ __forceinline__ float epilogue(const GemmParams& p, float v, float bias, float old) {
+  return __fmaf_rn(reads_output(p) ? p.beta : -0.0f, old, __fadd_rn(__fmul_rn(p.alpha, v), bias));
 }
 
 // An output element in memory, as f32.
@@ -26,35 +27,60 @@ struct OutputElement<F32> {
   __device__ static __forceinline__ float store(float value) { return value; }
 };
 
-// COUNT elements of one row, from `column`, with as many as exist. The old output is read only if beta asks for it.
-// `vectors` says that rows begin at multiples of COUNT elements.
+// COUNT elements side by side in a row of the output. What of them does not exist is neither read nor written.
 template <int OUT, int COUNT>
-__device__ __forceinline__ void store_row(const GemmParams& p, const float (&values)[COUNT], long long row,
-                                          long long column, bool vectors) {
+struct OutputPiece {
   using Element = OutputElement<OUT>;
   using Bits = typename Element::Bits;
   struct alignas(COUNT * sizeof(Bits)) Vector {
     Bits at[COUNT];
   };
-  Bits* const out = static_cast<Bits*>(p.out) + row * p.ldout + column;
-  if (vectors && column + COUNT <= p.columns) {
-    Vector* const target = reinterpret_cast<Vector*>(out);
-    const Vector old = p.beta != 0.0f ? *target : Vector{};
+  Bits* out;
+  long long column;
+  int count;   // of elements that exist
+  bool whole;  // all do, and may be read and written together
+  float old[COUNT];
+
+  // Reads the old elements where they are needed. Do this for several pieces before the first is stored: the compiler
+  // may not move a read up past a write. `vectors` says that rows begin at multiples of COUNT elements.
+  __device__ __forceinline__ void load(const GemmParams& p, long long row, long long first, bool vectors) {
+    out = static_cast<Bits*>(p.out) + row * p.ldout + first;
+    column = first;
+    const long long left = row < p.rows ? p.columns - first : 0;
+    count = left < 0 ? 0 : left < COUNT ? static_cast<int>(left) : COUNT;
+    whole = vectors && count == COUNT;
+#pragma unroll
+    for (int i = 0; i < COUNT; ++i) old[i] = 0.0f;
+    if (!reads_output(p)) return;
+    if (whole) {
+      const Vector before = *reinterpret_cast<const Vector*>(out);
+#pragma unroll
+      for (int i = 0; i < COUNT; ++i) old[i] = Element::load(before.at[i]);
+    } else {
+#pragma unroll
+      for (int i = 0; i < COUNT; ++i) {
+        if (i < count) old[i] = Element::load(out[i]);
+      }
+    }
+  }
+
+  __device__ __forceinline__ void store(const GemmParams& p, const float (&values)[COUNT]) const {
     Vector result;
 #pragma unroll
     for (int i = 0; i < COUNT; ++i) {
-      result.at[i] = Element::store(epilogue(p, values[i], column + i, Element::load(old.at[i])));
+      const float bias = p.bias != nullptr && i < count ? p.bias[column + i] : -0.0f;
+      result.at[i] = Element::store(epilogue(p, values[i], bias, old[i]));
     }
-    *target = result;
-    return;
-  }
+    if (whole) {
+      *reinterpret_cast<Vector*>(out) = result;
+    } else {
 #pragma unroll
-  for (int i = 0; i < COUNT; ++i) {
-    if (column + i >= p.columns) break;
-    const float old = p.beta != 0.0f ? Element::load(out[i]) : 0.0f;
-    out[i] = Element::store(epilogue(p, values[i], column + i, old));
+      for (int i = 0; i < COUNT; ++i) {
+        if (i < count) out[i] = result.at[i];
+      }
+    }
   }
-}
+};
 
 // Whether all rows of the output begin at multiples of COUNT elements.
 template <int OUT, int COUNT>

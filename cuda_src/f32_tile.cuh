@@ -136,20 +136,24 @@ struct F32Tile {
     const bool vectors = has_vector_rows<F32, kTogether>(p);
 #pragma unroll
     for (int x = 0; x < kRows; ++x) {
-      const long long row = at.row + A::owned_index(row_lane, x);
-      if (row >= p.rows) continue;
+      OutputPiece<F32, kTogether> pieces[kColumns / kTogether];
 #pragma unroll
-      for (int y = 0; y < kColumns; y += kTogether) {
+      for (int y = 0; y < kColumns / kTogether; ++y) {
+        pieces[y].load(p, at.row + A::owned_index(row_lane, x), at.column + B::owned_index(column_lane, y * kTogether),
+                       vectors);
+      }
+#pragma unroll
+      for (int y = 0; y < kColumns / kTogether; ++y) {
         float values[kTogether];
 #pragma unroll
         for (int z = 0; z < kTogether; ++z) {
           if constexpr (kSliced) {
-            values[z] = Total::rounded(total[x][y + z]);
+            values[z] = Total::rounded(total[x][y * kTogether + z]);
           } else {
-            values[z] = sum[x][y + z];
+            values[z] = sum[x][y * kTogether + z];
           }
         }
-        store_row<F32>(p, values, row, at.column + B::owned_index(column_lane, y), vectors);
+        pieces[y].store(p, values);
       }
     }
   }

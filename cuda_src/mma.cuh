@@ -45,6 +45,13 @@ __device__ __forceinline__ void mma(float (&d)[4], const unsigned (&a)[4], unsig
   }
 }
 
+// A word in shared memory.
+__device__ __forceinline__ unsigned load_shared(unsigned address) {
+  unsigned word;
+  asm volatile("ld.shared.u32 %0, [%1];" : "=r"(word) : "r"(address) : "memory");
+  return word;
+}
+
 // COUNT (2 or 4) 8x8 matrices of 16-bit elements from shared memory: lane l gives the address of row l % 8 of matrix
 // l / 8, and gets of each matrix the elements (g, 2q) and (g, 2q + 1), or, transposed, (2q, g) and (2q + 1, g).
 template <int COUNT, bool TRANSPOSED>

@@ -3,6 +3,7 @@
 #include "convert.cuh"
 #include "cp_async.cuh"
 #include "mma.cuh"
+#include "tensor_copy.cuh"
 
 namespace mgemm_kernel {
 
@@ -24,17 +25,18 @@ struct MmaOperand {
   using Bits = typename UnsignedOf<kHalves ? 2 : 4>::Type;
   static constexpr int kSize = sizeof(Bits);
   static constexpr int kGroup = 32 / kSize;  // steps of one product
-  static constexpr int kPerChunk = 16 / kSize;
   static constexpr int kInner = ALONG_REDUCTION ? STEPS : EXTENT;
   static constexpr int kOuter = ALONG_REDUCTION ? EXTENT : STEPS;
-  // Lines are of whole 16-byte chunks, which are permuted so that the 8 rows of a matrix lie in different banks, and
-  // ldmatrix transposes where it must. It does not transpose words: their lines are padded instead, so that the 4 steps
-  // and 8 columns a warp reads together lie in different banks.
+  // A panel has lines of whole 16-byte chunks, which are permuted so that the 8 rows of a matrix lie in different
+  // banks, as the copy engine does it ("swizzle"); ldmatrix transposes where it must. It does not transpose words:
+  // their lines are whole and padded instead, so that the 4 steps and 8 columns a warp reads together lie in different
+  // banks.
   static constexpr bool kPadded = !kHalves && !ALONG_REDUCTION;
-  static constexpr int kLineBytes = kSize * kInner + (kPadded ? 32 : 0);
-  static constexpr int kBytes = kOuter * kLineBytes;
-  static constexpr int kChunks = kSize * kInner / 16;
-  static constexpr int kSpread = (kChunks & -kChunks) < 8 ? (kChunks & -kChunks) : 8;
+  static constexpr int kLineBytes = kPadded ? kSize * kInner + 32 : panel_bytes(kSize * kInner);
+  static constexpr int kPanels = kPadded ? 1 : kSize * kInner / kLineBytes;
+  static constexpr int kPanelBytes = kOuter * kLineBytes;
+  static constexpr int kBytes = kPanels * kPanelBytes;
+  static constexpr int kSpread = kPadded ? 1 : kLineBytes / 16;  // chunks of a line
   // Copies: each thread keeps its place along the inner dimension and walks down the outer one. A few threads may be
   // left over.
   static constexpr int kWidth = ALIGN / kSize;
@@ -46,15 +48,17 @@ struct MmaOperand {
   static_assert(kInner == kThreadsInner * kWidth, "whole copies");
 
   // Byte offset of an element.
-  __device__ static __forceinline__ int offset(int outer, int inner) {
+  __device__ static __forceinline__ unsigned offset(unsigned outer, unsigned inner) {
     if constexpr (kPadded) return outer * kLineBytes + inner * kSize;
-    const int chunk = inner / kPerChunk ^ outer / (8 / kSpread) % kSpread;
-    return outer * kLineBytes + chunk * 16 + inner % kPerChunk * kSize;
+    const unsigned byte = inner * kSize;
+    const unsigned chunk = byte % kLineBytes / 16 ^ outer / (8 / kSpread) % kSpread;
+    return byte / kLineBytes * kPanelBytes + outer * kLineBytes + chunk * 16 + byte % 16;
   }
 
-  // A thread's view of the operand in global memory. What lies past its extent or its last step is filled with zeros.
+  // A thread's view of the operand in global memory. What lies past the last step is filled with zeros. What lies past
+  // the extent is left as it is, or filled with zeros: it takes part in outputs only that do not exist.
   struct Source {
-    const Bits* next;  // this thread's first element of the stage to copy
+    const Bits* from;  // this thread's first element at step 0
     long long leading;
     int outer, inner;  // where it copies to
     int extent_left;   // from the tile's first, at most EXTENT
@@ -62,23 +66,25 @@ struct MmaOperand {
     // `thread` is one of THREADS that copy.
     __device__ __forceinline__ Source(const void* global, long long lead, long long first, long long extent, int thread)
         : leading(lead), outer(thread / kThreadsInner), inner(thread % kThreadsInner * kWidth) {
-      next = static_cast<const Bits*>(global) +
+      from = static_cast<const Bits*>(global) +
              (ALONG_REDUCTION ? (first + outer) * lead + inner : outer * lead + first + inner);
       extent_left = extent - first < EXTENT ? static_cast<int>(extent - first) : EXTENT;
     }
 
-    // Starts the copies of a stage of which `steps_left` steps exist, and moves on to the next.
-    __device__ __forceinline__ void copy(unsigned char* shared, long long steps_left) {
+    // Starts the copies of a stage from `step`, of which `steps_left` steps exist.
+    __device__ __forceinline__ void copy(unsigned char* shared, long long step, long long steps_left) const {
       if (kLeftOver && outer >= kOuterStep) return;
+      if (!ALONG_REDUCTION && inner >= extent_left) return;
+      const Bits* const next = from + (ALONG_REDUCTION ? step : step * leading);
       const int steps = steps_left < STEPS ? static_cast<int>(steps_left) : STEPS;
-      const int outer_end = ALONG_REDUCTION ? extent_left : steps;
       const int inner_left = (ALONG_REDUCTION ? steps : extent_left) - inner;
       const int width = inner_left <= 0 ? 0 : inner_left < kWidth ? inner_left : kWidth;
-#pragma unroll
+#pragma unroll 8
       for (int round = 0; round < kRounds; ++round) {
         const int line = outer + round * kOuterStep;
         if (kOuter % kOuterStep != 0 && line >= kOuter) break;
-        const int valid = line < outer_end ? width : 0;
+        if (ALONG_REDUCTION && line >= extent_left) break;
+        const int valid = ALONG_REDUCTION || line < steps ? width : 0;
         const Bits* const source = next + round * (kOuterStep * leading);
         unsigned char* const target = shared + offset(line, inner);
         if constexpr (ALIGN >= 4) {
@@ -88,45 +94,85 @@ struct MmaOperand {
           *reinterpret_cast<Bits*>(target) = valid > 0 ? *source : static_cast<Bits>(0);
         }
       }
-      next += ALONG_REDUCTION ? STEPS : STEPS * leading;
     }
   };
 
-  // Rows or columns from `first` at kGroup steps from `step`, in MATRICES matrices of 8x8 halves or 8x4 words.
-  // EXTENT_STRIDE is 1 if the second matrix lies beside the first along the extent, 2 if it does along the reduction.
-  template <int EXTENT_STRIDE, int MATRICES>
-  __device__ static __forceinline__ void load(unsigned (&values)[4], const unsigned char* shared, int first, int step) {
-    constexpr int kStepStride = 3 - EXTENT_STRIDE;
-    const int lane = static_cast<int>(threadIdx.x) % 32;
-    if constexpr (kPadded) {
+  // Lets the copy engine fill a stage: the operand's EXTENT rows or columns from `first`, at STEPS steps from `step`.
+  // What does not exist becomes zeros. Called by one thread.
+  __device__ static __forceinline__ void load_boxes(const TensorMap& map, unsigned stage, unsigned barrier, int first,
+                                                    int step) {
+    static_assert(!kPadded && kOuter <= 256 && kPanelBytes % (8 * kLineBytes) == 0, "boxes as large as they may be");
 #pragma unroll
-      for (int matrix = 0; matrix < MATRICES; ++matrix) {
-        const int inner = first + matrix / EXTENT_STRIDE % 2 * 8 + lane / 4;
-        const int outer = step + matrix / kStepStride % 2 * 4 + lane % 4;
-        values[matrix] = *reinterpret_cast<const unsigned*>(shared + offset(outer, inner));
-      }
-    } else {
-      const int matrix = lane / 8 % MATRICES;
-      const int extent = first + matrix / EXTENT_STRIDE % 2 * 8;
-      const int k = step + matrix / kStepStride % 2 * (kGroup / 2);
-      const int at = ALONG_REDUCTION ? offset(extent + lane % 8, k) : offset(k + lane % 8, extent);
-      ldmatrix<MATRICES, !ALONG_REDUCTION>(values, shared_address(shared + at));
-    }
-    if constexpr (!kHalves) {
-#pragma unroll
-      for (int i = 0; i < MATRICES; ++i) values[i] = to_tf32(values[i]);
+    for (int panel = 0; panel < kPanels; ++panel) {
+      const int along = panel * (kLineBytes / kSize);
+      tensor_load(map, stage + panel * kPanelBytes, barrier, (ALONG_REDUCTION ? step : first) + along,
+                  ALONG_REDUCTION ? first : step);
     }
   }
 
-  // The fragment a[0 .. 3] of 16 rows.
-  __device__ static __forceinline__ void load_a(unsigned (&a)[4], const unsigned char* shared, int first, int step) {
-    load<1, 4>(a, shared, first, step);
-  }
-  // b0 and b1 of COLUMNS (8 or 16) columns, eight by eight.
-  template <int COLUMNS>
-  __device__ static __forceinline__ void load_b(unsigned (&b)[4], const unsigned char* shared, int first, int step) {
-    load<2, COLUMNS / 4>(b, shared, first, step);
-  }
+  // A lane's view of its warp's rows or columns in a stage: BLOCKS times WIDTH (8 or 16) of them. EXTENT_STRIDE is 1 if
+  // the second of the matrices it loads together lies beside the first along the extent, 2 if it does along the
+  // reduction. All that depends on the lane is worked out once; the rest are constants.
+  template <int BLOCKS, int WIDTH, int EXTENT_STRIDE>
+  struct Reader {
+    static constexpr int kMatrices = WIDTH / 4;
+    static constexpr int kStepStride = 3 - EXTENT_STRIDE;
+    // Only bits of the permutation are not just added to an address: those of the group within its line, or of the
+    // block.
+    static constexpr int kGroupsInLine = kLineBytes / 32;
+    static constexpr int kBlocksInLine = kLineBytes / (kSize * WIDTH);
+    static constexpr int kAddresses = kPadded                  ? 1
+                                      : ALONG_REDUCTION        ? kGroupsInLine
+                                      : BLOCKS < kBlocksInLine ? BLOCKS
+                                                               : kBlocksInLine;
+    unsigned at[kAddresses];
+
+    // `shared` is the address of an operand's stage, and `first` the warp's first row or column.
+    __device__ __forceinline__ Reader(unsigned shared, unsigned first) {
+      const unsigned lane = threadIdx.x % 32;
+      if constexpr (kPadded) {
+        at[0] = shared + offset(lane % 4, first + lane / 4);
+      } else {
+        const unsigned matrix = lane / 8 % kMatrices;
+        const unsigned extent = first + matrix / EXTENT_STRIDE % 2 * 8;
+        const unsigned step = matrix / kStepStride % 2 * (kGroup / 2);
+#pragma unroll
+        for (int i = 0; i < kAddresses; ++i) {
+          at[i] = shared + (ALONG_REDUCTION ? offset(extent + lane % 8, step + i * kGroup)
+                                            : offset(step + lane % 8, extent + i * WIDTH));
+        }
+      }
+    }
+
+    // Of the stage that lies `bytes` further on.
+    __device__ __forceinline__ void move(unsigned bytes) {
+#pragma unroll
+      for (int i = 0; i < kAddresses; ++i) at[i] += bytes;
+    }
+
+    // A block at the steps of a group of the stage, in 8x8 matrices of halves or 8x4 of words. `block` and `group` are
+    // constants where it is called.
+    __device__ __forceinline__ void load(unsigned (&values)[4], int block, int group) const {
+      if constexpr (kPadded) {
+#pragma unroll
+        for (int matrix = 0; matrix < kMatrices; ++matrix) {
+          const int extent = block * WIDTH + matrix / EXTENT_STRIDE % 2 * 8;
+          const int step = group * kGroup + matrix / kStepStride % 2 * 4;
+          values[matrix] = load_shared(at[0] + step * kLineBytes + extent * kSize);
+        }
+      } else if constexpr (ALONG_REDUCTION) {
+        ldmatrix<kMatrices, false>(
+            values, at[group % kAddresses] + group / kAddresses * kPanelBytes + block * (WIDTH * kLineBytes));
+      } else {
+        ldmatrix<kMatrices, true>(
+            values, at[block % kAddresses] + block / kAddresses * kPanelBytes + group * (kGroup * kLineBytes));
+      }
+      if constexpr (!kHalves) {
+#pragma unroll
+        for (int i = 0; i < kMatrices; ++i) values[i] = to_tf32(values[i]);
+      }
+    }
+  };
 };
 
 }  // namespace mgemm_kernel

@@ -1,167 +1,282 @@
-// Products on tensor cores (contracts MMA_F32 and TF32): one thread block computes one tile of the output; each warp
-// owns a part of it and runs one chain of fused sums per element, in ascending order of the reduction.
+// Products on tensor cores (contracts MMA_F32 and TF32): one thread block computes one tile of the output. Some of its
+// warps only copy and the others only compute, and neither waits for all of the others: a stage is handed over by two
+// barriers. The chains of a computing warp go on across stages without a pause.
 #pragma once
-#include "epilogue.cuh"
-#include "mma_operand.cuh"
+#include "mbarrier.cuh"
+#include "mma_warp.cuh"
 #include "tile_position.cuh"
 
 namespace mgemm_kernel {
 
-// WARP_ROWS x WARP_COLUMNS warps compute. They copy, too, if COPY_WARPS is 0; else as many more warps do, so that
-// chains of few columns do not wait for copies to be started. OUT is the output's type; SLICED adds up slices in f32,
-// one after the other.
+// WARP_ROWS x WARP_COLUMNS warps compute and COPY_WARPS copy; with TENSOR_MAPS those are two, one for each operand,
+// that let the copy engine do it. OUT is the output's type. With SLICE_GROUPS there are as many times more computing
+// warps, and as many slices of the reduction are computed side by side; else there is one slice.
 template <int OP, int TYPE, int OUT, int BM, int BN, int BK, int STAGES, int WARP_ROWS, int WARP_COLUMNS,
-          int COPY_WARPS, int ALIGN, bool SLICED>
+          int COPY_WARPS, int ALIGN, bool TENSOR_MAPS, int SLICE_GROUPS>
 struct MmaTile {
-  static constexpr int kComputing = 32 * WARP_ROWS * WARP_COLUMNS;
-  static constexpr int kThreads = kComputing + 32 * COPY_WARPS;
-  static constexpr int kCopying = COPY_WARPS == 0 ? kThreads : 32 * COPY_WARPS;
+  static constexpr bool kSliced = SLICE_GROUPS != 0;
+  static constexpr int kGroupsOfWarps = kSliced ? SLICE_GROUPS : 1;
+  static constexpr int kWarps = WARP_ROWS * WARP_COLUMNS;  // of a slice
+  static constexpr int kComputing = 32 * kWarps * kGroupsOfWarps;
+  static constexpr int kCopying = 32 * COPY_WARPS;
+  static constexpr int kThreads = kComputing + kCopying;
   using A = MmaOperand<TYPE, BM, BK, OP != TN, ALIGN, kCopying>;
   using B = MmaOperand<TYPE, BN, BK, OP == NT, ALIGN, kCopying>;
+  using Warp = MmaWarp<TYPE, A, B, BM / WARP_ROWS / 16, BN / WARP_COLUMNS / 8>;
+  using Sums = typename Warp::Sums;
+  static_assert(BM == Warp::kRows * WARP_ROWS && BN == Warp::kColumns * WARP_COLUMNS, "whole fragments");
+  static_assert(STAGES >= kGroupsOfWarps, "every slice has a stage");
+  static_assert(!kSliced || 64 % BK == 0, "a slice ends with a stage");
+
+  // Shared memory: stages; sums of all slices but the first of those side by side; two barriers a stage, it has arrived
+  // and it has been left; and two for the sums. The copy engine permutes by address, so that its stages begin at
+  // multiples of kBase.
   static constexpr int kStageBytes = A::kBytes + B::kBytes;
-  static constexpr int kSharedBytes = STAGES * kStageBytes;
-  static constexpr int kRowBlocks = BM / WARP_ROWS / 16;
-  static constexpr int kColumnBlocks = BN / WARP_COLUMNS / 8;
-  static_assert(BM == 16 * kRowBlocks * WARP_ROWS && BN == 8 * kColumnBlocks * WARP_COLUMNS, "whole fragments");
+  static constexpr int kSumFloats = Warp::kRows * Warp::kColumns / 32;  // a thread
+  static constexpr int kSums = STAGES * kStageBytes;
+  static constexpr int kBarriers = kSums + (kGroupsOfWarps - 1) * (128 * kWarps * kSumFloats);
+  static constexpr int kSumsReady = kBarriers + 16 * STAGES;
+  static constexpr int kSumsTaken = kSumsReady + 8;
+  static constexpr int kBase = TENSOR_MAPS ? 1024 : 16;
+  static constexpr int kSharedBytes = kBarriers + 16 * (STAGES + 1) + (TENSOR_MAPS ? kBase : 0);
+  static_assert(!TENSOR_MAPS || (COPY_WARPS == 2 && A::kBytes % kBase == 0 && kStageBytes % kBase == 0), "aligned");
+
   static constexpr int kGroup = A::kGroup;
-  static_assert(BK % kGroup == 0 && (!SLICED || 64 % BK == 0), "a slice ends with a stage");
+  static constexpr int kGroups = BK / kGroup;  // of a stage
+  // Groups whose fragments are held: one that is multiplied, others to come. Long chains of few sums need more of them.
+  static constexpr int kBuffers = kSumFloats > 32 ? 2 : 4;
+  static_assert(BK % kGroup == 0 && kGroups % kBuffers == 0, "fragments stay in the same registers");
 
-  using Sums = float[kRowBlocks][kColumnBlocks][4];
+  // Walks round the stages; the parity is that of the phase in which a stage is filled.
+  struct Turn {
+    unsigned shared;  // address of stage 0
+    int stage = 0;
+    unsigned parity = 0;
 
-  // Columns come in eights, two of them at a time where that goes without a rest.
-  static constexpr int kTogether = kColumnBlocks % 2 == 0 ? 2 : 1;
-
-  // What a warp multiplies in one step of its chains.
-  struct Fragments {
-    unsigned a[kRowBlocks][4];
-    unsigned b[kColumnBlocks / kTogether][4];
-
-    __device__ __forceinline__ void load(const unsigned char* stage, int row, int column, int step) {
-#pragma unroll
-      for (int x = 0; x < kRowBlocks; ++x) A::load_a(a[x], stage, row + 16 * x, step);
-#pragma unroll
-      for (int y = 0; y < kColumnBlocks / kTogether; ++y) {
-        B::template load_b<8 * kTogether>(b[y], stage + A::kBytes, column + 8 * kTogether * y, step);
-      }
-    }
-    __device__ __forceinline__ void multiply(Sums& sum) const {
-#pragma unroll
-      for (int y = 0; y < kColumnBlocks; ++y) {
-        const unsigned* const columns = b[y / kTogether] + 2 * (y % kTogether);
-#pragma unroll
-        for (int x = 0; x < kRowBlocks; ++x) mma<TYPE>(sum[x][y], a[x], columns[0], columns[1]);
+    __device__ __forceinline__ unsigned arrived() const { return shared + kBarriers + 16 * stage; }
+    __device__ __forceinline__ unsigned left() const { return arrived() + 8; }
+    __device__ __forceinline__ void advance(int count) {
+      stage += count;
+      if (stage >= STAGES) {
+        stage -= STAGES;
+        parity ^= 1;
       }
     }
   };
 
-  __device__ static __forceinline__ void run(const GemmParams& p) {
+  // The slices that are computed side by side, from `first`; all but the last of all have the same length.
+  struct Round {
+    long long length, reduction;
+    long long first = 0;
+    int count;  // of slices
+
+    __device__ __forceinline__ explicit Round(const GemmParams& p)
+        : length(kSliced ? p.slice_length : p.reduction), reduction(p.reduction) {
+      count = size();
+    }
+    __device__ __forceinline__ int size() const {
+      if constexpr (!kSliced) return 1;
+      const long long left = (reduction - first + length - 1) / length;
+      return left < kGroupsOfWarps ? static_cast<int>(left) : kGroupsOfWarps;
+    }
+    __device__ __forceinline__ bool exists() const { return first < reduction; }
+    __device__ __forceinline__ void advance() {
+      first += kGroupsOfWarps * length;
+      count = size();
+    }
+    // Steps of one of the slices that are left after `done`.
+    __device__ __forceinline__ long long left(int slice, long long done) const {
+      const long long from = first + slice * length;
+      return (reduction - from < length ? reduction - from : length) - done;
+    }
+  };
+
+  // Visits the stages in the order in which they are filled: step by step the slices of a round. `fill` gets a turn,
+  // the step of the reduction, and how many are left of its slice.
+  template <class FILL>
+  __device__ static __forceinline__ void for_each_stage(const GemmParams& p, unsigned shared, FILL fill) {
+    Turn turn{shared};
+    for (Round round(p); round.exists(); round.advance()) {
+      for (long long done = 0; done < round.left(0, 0); done += BK) {
+        for (int slice = 0; slice < round.count; ++slice) {
+          const long long left = round.left(slice, done);
+          if (left <= 0) continue;
+          barrier_wait(turn.left(), turn.parity ^ 1);  // at once the first time round
+          fill(turn, round.first + slice * round.length + done, left);
+          turn.advance(1);
+        }
+      }
+    }
+  }
+
+  __device__ static __forceinline__ void copy(const GemmParams& p, unsigned char* shared, unsigned address,
+                                              const TilePosition& at, int thread) {
+    typename A::Source source_a(p.a, p.lda, at.row, p.rows, thread);
+    typename B::Source source_b(p.b, p.ldb, at.column, p.columns, thread);
+    for_each_stage(p, address, [&](const Turn& turn, long long step, long long left) {
+      unsigned char* const stage = shared + turn.stage * kStageBytes;
+      source_a.copy(stage, step, left);
+      source_b.copy(stage + A::kBytes, step, left);
+      if constexpr (ALIGN >= 4) {
+        barrier_arrive_after_copies(turn.arrived());
+      } else {
+        barrier_arrive(turn.arrived());
+      }
+    });
+  }
+
+  // The engine copies one operand; called by one thread. Either operand makes a stage's barrier wait for its bytes.
+  template <class OPERAND>
+  __device__ static __forceinline__ void copy_boxes(const GemmParams& p, const TensorMap& map, unsigned shared,
+                                                    int offset, long long first) {
+    for_each_stage(p, shared, [&](const Turn& turn, long long step, long long) {
+      barrier_expect(turn.arrived(), OPERAND::kBytes);
+      OPERAND::load_boxes(map, shared + turn.stage * kStageBytes + offset, turn.arrived(), static_cast<int>(first),
+                          static_cast<int>(step));
+    });
+  }
+
+  // Adds up one of the slices of a round. `turn` is that of its first stage, and then that of its group of warps in the
+  // next round.
+  __device__ static __forceinline__ void multiply(const Round& round, int slice, const typename Warp::Readers& first,
+                                                  Turn& turn, Sums& sum) {
+    constexpr int kAhead = kBuffers - 1;
+    typename Warp::Readers readers = first;
+    readers.move(turn.stage * kStageBytes);
+    typename Warp::Fragments fragments[kBuffers];
+    barrier_wait(turn.arrived(), turn.parity);
+#pragma unroll
+    for (int group = 0; group < kAhead; ++group) fragments[group].load(readers, group);
+    const int lane = static_cast<int>(threadIdx.x) % 32;
+    const auto advance = [&](Turn& from, long long done) {
+      // The last slice of a round may have ended before.
+      const bool alone = !kSliced || round.left(round.count - 1, done) > 0;
+      from.advance(alone ? round.count : round.count - 1);
+    };
+    // All stages but the last are full, and lead on to the next without a pause.
+    long long done = 0;
+    const long long steps = round.left(slice, 0);
+    for (; steps - done > BK; done += BK) {
+      Turn next = turn;
+      advance(next, done);
+      typename Warp::Readers following = first;
+      following.move(next.stage * kStageBytes);
+      bool is_there = false;
+#pragma unroll
+      for (int group = 0; group < kGroups; ++group) {
+        const int ahead = group + kAhead;
+        // Asked early, behind a product, for an answer takes as long as one.
+        if (group == 1) is_there = barrier_test(next.arrived(), next.parity);
+        if (ahead == kGroups && !is_there) barrier_wait(next.arrived(), next.parity);
+        fragments[ahead % kBuffers].load(ahead < kGroups ? readers : following, ahead % kGroups);
+        fragments[group % kBuffers].multiply(sum);
+      }
+      __syncwarp();
+      if (lane == 0) barrier_arrive(turn.left());
+      turn = next;
+      readers = following;
+    }
+    // As many groups as the contract has; the last is filled up with zeros.
+    const int left = static_cast<int>(steps - done);
+#pragma unroll
+    for (int group = 0; group < kGroups; ++group) {
+      if (group * kGroup >= left) break;
+      if (group + kAhead < kGroups) fragments[(group + kAhead) % kBuffers].load(readers, group + kAhead);
+      fragments[group % kBuffers].multiply(sum);
+    }
+    if constexpr (kSliced) {
+      __syncwarp();
+      if (lane == 0) barrier_arrive(turn.left());
+      advance(turn, done);
+    }
+  }
+
+  // All slices of this thread's group of warps. The first group gathers the sums of the others and adds them up in
+  // ascending order; `total` is of no use in the others.
+  __device__ static __forceinline__ void add_slices(const GemmParams& p, float* sums, unsigned shared, int group,
+                                                    const typename Warp::Readers& first, Sums& total) {
+    constexpr int kGroupThreads = 32 * kWarps;
+    float* const mine = sums + threadIdx.x % kGroupThreads;
+    Turn turn{shared};
+    turn.advance(group);
+    unsigned parity = 0;
+    for (Round round(p); round.exists(); round.advance()) {
+      Sums sum = {};
+      if (group < round.count) multiply(round, group, first, turn, sum);
+      float* const flat = &sum[0][0][0];
+      float* const flat_total = &total[0][0][0];
+      if (group != 0) {
+        barrier_wait(shared + kSumsTaken, parity ^ 1);  // at once the first time
+#pragma unroll
+        for (int i = 0; i < kSumFloats; ++i) mine[((group - 1) * kSumFloats + i) * kGroupThreads] = flat[i];
+        barrier_arrive(shared + kSumsReady);
+      } else {
+#pragma unroll
+        for (int i = 0; i < kSumFloats; ++i) {
+          flat_total[i] = round.first == 0 ? flat[i] : __fadd_rn(flat_total[i], flat[i]);
+        }
+        barrier_wait(shared + kSumsReady, parity);
+        for (int other = 1; other < round.count; ++other) {
+#pragma unroll
+          for (int i = 0; i < kSumFloats; ++i) {
+            flat_total[i] = __fadd_rn(flat_total[i], mine[((other - 1) * kSumFloats + i) * kGroupThreads]);
+          }
+        }
+        barrier_arrive(shared + kSumsTaken);
+      }
+      parity ^= 1;
+    }
+  }
+
+  // `params` are TensorParams or GemmParams.
+  template <class PARAMS>
+  __device__ static __forceinline__ void run(const PARAMS& params) {
     extern __shared__ float4 dynamic_shared[];
-    unsigned char* const shared = reinterpret_cast<unsigned char*>(dynamic_shared);
+    const GemmParams& p = gemm_of(params);
+    const unsigned before = shared_address(dynamic_shared);
+    const unsigned base = (before + kBase - 1) / kBase * kBase;
+    unsigned char* const shared = reinterpret_cast<unsigned char*>(dynamic_shared) + (base - before);
     const TilePosition at = tile_position<BM, BN>(p);
     const int warp = static_cast<int>(threadIdx.x) / 32;
-    const int lane = static_cast<int>(threadIdx.x) % 32;
-    const int warp_row = warp / WARP_COLUMNS * (16 * kRowBlocks);
-    const int warp_column = warp % WARP_COLUMNS * (8 * kColumnBlocks);
-
-    const bool computes = COPY_WARPS == 0 || threadIdx.x < kComputing;
-    const bool copies = COPY_WARPS == 0 || !computes;
-
-    const int copier = static_cast<int>(threadIdx.x) - (kThreads - kCopying);
-    typename A::Source source_a(p.a, p.lda, at.row, p.rows, copier);
-    typename B::Source source_b(p.b, p.ldb, at.column, p.columns, copier);
-    // Starts the copies of the stage at reduction step `step`, if it exists. Called for ascending steps.
-    const auto copy_stage = [&](int stage, long long step) {
-      if (step < p.reduction) {
-        unsigned char* const base = shared + stage * kStageBytes;
-        source_a.copy(base, p.reduction - step);
-        source_b.copy(base + A::kBytes, p.reduction - step);
-      }
-      cp_async_commit();
-    };
-
-    Sums sum = {};
-    float total[SLICED ? kRowBlocks : 1][SLICED ? kColumnBlocks : 1][4];
-    long long slice_end = p.slice_length;
-    bool first_slice = true;
-
-    if (copies) {
-#pragma unroll
-      for (int stage = 0; stage < STAGES - 1; ++stage) copy_stage(stage, static_cast<long long>(stage) * BK);
+    if (threadIdx.x < STAGES) {
+      const Turn turn{base, static_cast<int>(threadIdx.x)};
+      barrier_init(turn.arrived(), TENSOR_MAPS ? COPY_WARPS : kCopying);
+      barrier_init(turn.left(), kWarps);
+      if constexpr (TENSOR_MAPS) publish_barriers();
     }
-
-    int stage = 0;
-    for (long long step = 0; step < p.reduction; step += BK) {
-      if (copies) cp_async_wait<STAGES - 2>();
-      __syncthreads();  // the stage has arrived, and everyone has left the one that is filled next
-      if (copies) copy_stage(stage == 0 ? STAGES - 1 : stage - 1, step + static_cast<long long>(STAGES - 1) * BK);
-      if (computes) {
-        const unsigned char* const base = shared + stage * kStageBytes;
-        if (p.reduction - step >= BK) {
-          Fragments fragments[2];  // the next while the last is multiplied
-          fragments[0].load(base, warp_row, warp_column, 0);
-#pragma unroll
-          for (int group = 0; group < BK / kGroup; ++group) {
-            if ((group + 1) * kGroup < BK) {
-              fragments[(group + 1) % 2].load(base, warp_row, warp_column, (group + 1) * kGroup);
-            }
-            fragments[group % 2].multiply(sum);
-          }
+    if constexpr (kSliced) {
+      if (threadIdx.x == 32) {
+        barrier_init(base + kSumsReady, kComputing - 32 * kWarps);
+        barrier_init(base + kSumsTaken, 32 * kWarps);
+      }
+    }
+    __syncthreads();
+    if (threadIdx.x >= kComputing) {
+      if constexpr (TENSOR_MAPS) {
+        if (threadIdx.x % 32 != 0) return;
+        if (warp == kComputing / 32) {
+          copy_boxes<B>(p, params.b, base, A::kBytes, at.column);
         } else {
-          // As many groups as the contract has, the last filled up with zeros.
-          const int left = static_cast<int>(p.reduction - step);
-#pragma unroll 1
-          for (int k = 0; k < left; k += kGroup) {
-            Fragments fragments;
-            fragments.load(base, warp_row, warp_column, k);
-            fragments.multiply(sum);
-          }
+          copy_boxes<A>(p, params.a, base, 0, at.row);
         }
-      }
-      stage = stage == STAGES - 1 ? 0 : stage + 1;
-      if constexpr (SLICED) {
-        // Slice lengths are multiples of 64, so a slice ends with a stage.
-        if (step + BK >= slice_end || step + BK >= p.reduction) {
-#pragma unroll
-          for (int x = 0; x < kRowBlocks; ++x) {
-#pragma unroll
-            for (int y = 0; y < kColumnBlocks; ++y) {
-#pragma unroll
-              for (int z = 0; z < 4; ++z) {
-                total[x][y][z] = first_slice ? sum[x][y][z] : __fadd_rn(total[x][y][z], sum[x][y][z]);
-                sum[x][y][z] = 0.0f;
-              }
-            }
-          }
-          first_slice = false;
-          slice_end += p.slice_length;
-        }
-      }
-    }
-    cp_async_wait<0>();
-    if (!computes) return;
-
-    const auto result = [&](int x, int y) -> const float(&)[4] {
-      if constexpr (SLICED) {
-        return total[x][y];
       } else {
-        return sum[x][y];
+        copy(p, shared, base, at, static_cast<int>(threadIdx.x) - kComputing);
       }
-    };
-    const bool vectors = has_vector_rows<OUT, 2>(p);
-#pragma unroll
-    for (int x = 0; x < kRowBlocks; ++x) {
-#pragma unroll
-      for (int half = 0; half < 2; ++half) {
-        const long long row = at.row + warp_row + 16 * x + 8 * half + lane / 4;
-        if (row >= p.rows) continue;
-#pragma unroll
-        for (int y = 0; y < kColumnBlocks; ++y) {
-          const auto& block = result(x, y);
-          const float pair[2] = {block[2 * half], block[2 * half + 1]};
-          store_row<OUT>(p, pair, row, at.column + warp_column + 8 * y + lane % 4 * 2, vectors);
-        }
-      }
+      return;
     }
+    const int row = warp % kWarps / WARP_COLUMNS * Warp::kRows;
+    const int column = warp % WARP_COLUMNS * Warp::kColumns;
+    const typename Warp::Readers first(base, row, column);
+    Sums sum = {};
+    if constexpr (kSliced) {
+      const int group = warp / kWarps;
+      add_slices(p, reinterpret_cast<float*>(shared + kSums), base, group, first, sum);
+      if (group != 0) return;
+    } else if (p.reduction != 0) {
+      Turn turn{base};
+      multiply(Round(p), 0, first, turn, sum);
+    }
+    Warp::template store<OUT>(p, sum, at.row + row, at.column + column);
   }
 };
 

@@ -123,6 +123,12 @@ enum class JitOption : int {
   LogVerbose = 12,
 };
 
+enum class TensorMapDataType : int { Uint16 = 1, Float16 = 6, Float32 = 7, BFloat16 = 9, TFloat32 = 11 };
+enum class TensorMapInterleave : int { None = 0 };
+enum class TensorMapSwizzle : int { None = 0, Bytes32 = 1, Bytes64 = 2, Bytes128 = 3 };
+enum class TensorMapL2Promotion : int { None = 0, Bytes128 = 2, Bytes256 = 3 };
+enum class TensorMapFill : int { Zeros = 0 };
+
 enum class CaptureStatus : int { None = 0, Active = 1, Invalidated = 2 };
 
 enum class ProcAddressQuery : int { Success = 0, SymbolNotFound = 1, VersionNotSufficient = 2 };
@@ -152,6 +158,11 @@ using Array = CUarray_st*;
 
 struct Uuid {
   char bytes[16];
+};
+
+/// CUtensorMap; as widely aligned as any version wants it
+struct alignas(128) TensorMap {
+  std::uint64_t words[16];
 };
 
 /// CUDA_MEMCPY2D_v2
@@ -232,6 +243,11 @@ using FuncSetAttribute = Result(Function function, FunctionAttribute attribute, 
 using LaunchKernel = Result(Function function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
                             unsigned block_y, unsigned block_z, unsigned shared_bytes, Stream stream, void** parameters,
                             void** extra);
+using TensorMapEncodeTiled = Result(TensorMap* map, TensorMapDataType type, std::uint32_t rank, void* address,
+                                    const std::uint64_t* extents, const std::uint64_t* strides,
+                                    const std::uint32_t* box, const std::uint32_t* element_strides,
+                                    TensorMapInterleave interleave, TensorMapSwizzle swizzle,
+                                    TensorMapL2Promotion promotion, TensorMapFill fill);
 using OccupancyMaxActiveBlocksPerMultiprocessor = Result(int* blocks, Function function, int threads,
                                                          std::size_t shared_bytes);
 

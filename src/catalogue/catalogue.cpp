@@ -6,47 +6,70 @@
 namespace mgemm {
 namespace {
 
+/// Which problems a shape is for.
+struct Use {
+  bool nn, tn, nt;
+  bool single = true, sliced = false;
+  bool wide_only = false;  // only with the widest copies
+};
+
 /// The shape of a tile, before it is crossed with operations, types, slices and alignments.
 struct Shape {
   std::string_view name;
   std::int32_t rows, columns, steps, stages, row_parts, column_parts, copy_warps, vector, min_blocks;
   double rate_full, rate_one;
-  bool nn, tn, nt;
-  bool sliced;     // also exists with slices
-  bool wide_only;  // only with the widest copies
+  Use use;
+  bool tensor_maps = false;
+  std::int32_t slice_groups = 0;
 };
 
 // Chosen by measurement on an H200, see docs/performance.md. `thin` shapes are for few output rows: they keep many
 // column tiles in flight. Sliced kernels need a second accumulator and stay small.
+constexpr Use nn_and_nt{.nn = true, .tn = false, .nt = true};
+constexpr Use nn_and_nt_wide{.nn = true, .tn = false, .nt = true, .wide_only = true};
+constexpr Use any_op{.nn = true, .tn = true, .nt = true};
+constexpr Use any_op_wide{.nn = true, .tn = true, .nt = true, .wide_only = true};
+constexpr Use any_op_or_slices{.nn = true, .tn = true, .nt = true, .sliced = true};
+constexpr Use nn_and_nt_or_slices{.nn = true, .tn = false, .nt = true, .sliced = true};
+constexpr Use slices_of_tn{.nn = false, .tn = true, .nt = false, .single = false, .sliced = true};
+constexpr Use slices_of_tn_wide{
+    .nn = false, .tn = true, .nt = false, .single = false, .sliced = true, .wide_only = true};
+
 constexpr std::array<Shape, 6> f32_shapes{{
-    {"wide", 64, 128, 16, 3, 8, 16, 0, 4, 3, 88, 64, true, true, false, false, false},
-    {"tall", 128, 64, 16, 3, 16, 8, 0, 2, 2, 76, 55, false, false, true, false, false},
-    {"square", 64, 64, 16, 3, 16, 16, 0, 4, 2, 66, 49, true, true, true, true, false},
-    {"small", 32, 32, 16, 4, 8, 8, 0, 4, 3, 57, 21, true, true, true, true, false},
-    {"thin16", 16, 32, 32, 4, 8, 8, 0, 4, 2, 45, 18, true, false, true, true, false},
-    {"thin8", 8, 64, 32, 4, 4, 16, 0, 4, 2, 45, 18, true, false, true, true, false},
+    {"wide", 64, 128, 16, 3, 8, 16, 0, 4, 3, 88, 64, {.nn = true, .tn = true, .nt = false}},
+    {"tall", 128, 64, 16, 3, 16, 8, 0, 2, 2, 76, 55, {.nn = false, .tn = false, .nt = true}},
+    {"square", 64, 64, 16, 3, 16, 16, 0, 4, 2, 66, 49, any_op_or_slices},
+    {"small", 32, 32, 16, 4, 8, 8, 0, 4, 3, 57, 21, any_op_or_slices},
+    {"thin16", 16, 32, 32, 4, 8, 8, 0, 4, 2, 45, 18, nn_and_nt_or_slices},
+    {"thin8", 8, 64, 32, 4, 4, 16, 0, 4, 2, 45, 18, nn_and_nt_or_slices},
 }};
-// `thin` ones have 16 rows and as many columns as the name says.
-constexpr std::array<Shape, 8> half_shapes{{
-    {"large", 128, 128, 32, 3, 2, 2, 0, 0, 1, 767, 340, true, false, false, false, true},
-    {"wide", 64, 128, 32, 4, 2, 2, 0, 0, 1, 640, 250, false, false, true, false, true},
-    {"square", 64, 64, 64, 3, 2, 2, 0, 0, 2, 640, 310, true, true, true, true, false},
-    {"flat", 64, 32, 128, 4, 4, 1, 4, 0, 1, 330, 296, true, false, true, false, true},
-    {"thin8", 16, 8, 256, 6, 1, 1, 7, 0, 1, 45, 37, true, false, true, false, true},
-    {"thin32", 16, 32, 256, 4, 1, 4, 4, 0, 1, 110, 110, true, false, true, false, true},
-    {"thin64", 16, 64, 64, 8, 1, 4, 4, 0, 1, 225, 139, true, false, true, false, false},
-    {"thin128", 16, 128, 64, 4, 1, 8, 0, 0, 1, 240, 165, true, false, true, false, true},
+// `thin` ones have 16 rows and as many columns as the name says. The copy engine fills the stages of `tma` ones.
+constexpr std::array<Shape, 13> half_shapes{{
+    {"large", 128, 128, 64, 3, 2, 2, 4, 0, 1, 680, 680, any_op_wide},
+    {"square", 64, 64, 64, 4, 2, 2, 4, 0, 2, 600, 380, any_op},
+    {"flat", 64, 32, 128, 4, 4, 1, 4, 0, 1, 330, 296, nn_and_nt_wide},
+    {"thin8", 16, 8, 256, 6, 1, 1, 7, 0, 1, 51, 51, nn_and_nt_wide},
+    {"thin32", 16, 32, 256, 4, 1, 4, 4, 0, 1, 140, 140, nn_and_nt_wide},
+    {"thin64", 16, 64, 64, 8, 1, 4, 4, 0, 1, 225, 165, nn_and_nt},
+    {"thin128", 16, 128, 64, 6, 1, 4, 4, 0, 1, 200, 200, nn_and_nt_wide},
+    {"slices", 64, 32, 64, 6, 2, 1, 4, 0, 1, 500, 500, slices_of_tn, false, 4},
+    {"tma_large", 128, 128, 64, 4, 2, 2, 2, 0, 1, 780, 780, any_op_wide, true},
+    {"tma_square", 64, 64, 64, 5, 2, 2, 2, 0, 1, 740, 480, any_op_wide, true},
+    {"tma8", 16, 8, 256, 6, 1, 1, 2, 0, 1, 53, 53, nn_and_nt_wide, true},
+    {"tma192", 16, 192, 64, 4, 1, 4, 2, 0, 1, 260, 200, nn_and_nt_wide, true},
+    {"tma_slices", 64, 32, 64, 10, 2, 1, 2, 0, 1, 550, 550, slices_of_tn_wide, true, 4},
 }};
 // Half the steps, and as many bytes.
-constexpr std::array<Shape, 5> tf32_shapes{{
-    {"large", 128, 128, 16, 4, 2, 2, 0, 0, 1, 330, 150, true, true, true, false, true},
-    {"square", 64, 64, 32, 3, 2, 2, 0, 0, 2, 240, 100, true, true, true, true, false},
-    {"thin8", 16, 8, 128, 6, 1, 1, 7, 0, 1, 22, 18, true, false, true, false, true},
-    {"thin32", 16, 32, 128, 3, 1, 4, 4, 0, 1, 55, 55, true, false, true, false, true},
-    {"thin64", 16, 64, 32, 8, 1, 4, 4, 0, 1, 112, 70, true, false, true, false, false},
+constexpr std::array<Shape, 6> tf32_shapes{{
+    {"large", 128, 128, 32, 3, 2, 2, 4, 0, 1, 330, 330, any_op_wide},
+    {"square", 64, 64, 32, 4, 2, 2, 4, 0, 2, 240, 150, any_op},
+    {"thin8", 16, 8, 128, 6, 1, 1, 7, 0, 1, 25, 25, nn_and_nt_wide},
+    {"thin32", 16, 32, 128, 3, 1, 4, 4, 0, 1, 65, 65, nn_and_nt_wide},
+    {"thin64", 16, 64, 32, 8, 1, 4, 4, 0, 1, 112, 80, nn_and_nt},
+    {"slices", 64, 32, 32, 5, 2, 1, 4, 0, 1, 200, 200, slices_of_tn, false, 4},
 }};
 
-/// A family's kernels are all combinations of these, as far as shapes have them.
+/// Kernels are all combinations of these, as far as shapes have them.
 struct Variants {
   Family family;
   Type in_type;
@@ -68,8 +91,9 @@ constexpr std::array all_variants{
     Variants{Family::mma_tile, Type::tf32, f32_only, tf32_shapes, word_alignments},
 };
 
-constexpr bool serves(const Shape& shape, Op op) {
-  return op == Op::nn ? shape.nn : op == Op::tn ? shape.tn : shape.nt;
+constexpr bool serves(const Use& use, Op op, bool sliced) {
+  const bool is_for_op = op == Op::nn ? use.nn : op == Op::tn ? use.tn : use.nt;
+  return is_for_op && (sliced ? use.sliced : use.single);
 }
 
 constexpr SliceMode sliced_mode(Family family, Op op) {
@@ -120,6 +144,8 @@ constexpr KernelRow make_row(const Variants& variants, const Shape& shape, Op op
   row.row_parts = shape.row_parts;
   row.column_parts = shape.column_parts;
   row.copy_warps = shape.copy_warps;
+  row.tensor_maps = shape.tensor_maps;
+  row.slice_groups = shape.slice_groups;
   row.vector = shape.vector;
   row.min_blocks = shape.min_blocks;
   row.slices = mode;
@@ -140,8 +166,8 @@ constexpr void for_each_row(Visit visit) {
           if (sliced && !can_be_sliced(variants.family, op)) continue;
           for (const std::int32_t alignment : variants.alignments) {
             for (const Shape& shape : variants.shapes) {
-              if (!serves(shape, op) || (sliced && !shape.sliced)) continue;
-              if (shape.wide_only && alignment != variants.alignments.front()) continue;
+              if (!serves(shape.use, op, sliced)) continue;
+              if (shape.use.wide_only && alignment != variants.alignments.front()) continue;
               const SliceMode mode = sliced ? sliced_mode(variants.family, op) : SliceMode::single;
               visit(make_row(variants, shape, op, out_type, mode, alignment));
             }
@@ -187,7 +213,12 @@ constexpr std::int32_t mma_stage_bytes(const KernelRow& row) {
 }  // namespace
 
 std::int32_t KernelRow::shared_bytes() const {
-  return stages * (family == Family::f32_tile ? f32_stage_bytes(*this) : mma_stage_bytes(*this));
+  if (family == Family::f32_tile) return stages * f32_stage_bytes(*this);
+  constexpr std::int32_t barrier_bytes = 16;     // a stage, and for the sums of slices
+  constexpr std::int32_t rounding_bytes = 1024;  // up to where the copy engine may begin
+  const std::int32_t other_sums = std::max(slice_groups - 1, 0) * tile_rows * tile_columns * 4;
+  return stages * mma_stage_bytes(*this) + other_sums + (stages + 1) * barrier_bytes +
+         (tensor_maps ? rounding_bytes : 0);
 }
 
 std::span<const KernelRow> catalogue() { return rows; }

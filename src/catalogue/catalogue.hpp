@@ -1,4 +1,5 @@
 #pragma once
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <span>
@@ -18,13 +19,13 @@ struct Name {
 /// The template of cuda_src/ that a kernel is made from.
 enum class Family : std::int32_t {
   f32_tile,  // exact f32, one thread a register block
-  mma_tile,  // tensor cores, one warp a part of the tile
+  mma_tile,  // tensor cores, one warp a part of the tile, and others that only copy
 };
 
 /// How a kernel treats the slices of a reduction.
 enum class SliceMode : std::int32_t {
   single = 0,  // one chain; only for problems of one slice
-  f32 = 1,     // one after the other in one thread block, folded in f32
+  f32 = 1,     // several in one thread block, folded in f32
   f64 = 2,     // the same, folded in f64
 };
 
@@ -41,7 +42,9 @@ struct KernelRow {
   std::int32_t tile_rows = 0, tile_columns = 0, tile_steps = 0;  // output tile, and reduction steps a stage
   std::int32_t stages = 0;
   std::int32_t row_parts = 0, column_parts = 0;  // into which threads (f32_tile) or warps cut the tile
-  std::int32_t copy_warps = 0;                   // of tensor-core kernels, that do nothing else; 0: all copy
+  std::int32_t copy_warps = 0;                   // that do nothing else; mma_tile only
+  bool tensor_maps = false;                      // the copy engine copies; mma_tile only
+  std::int32_t slice_groups = 0;                 // slices computed side by side; mma_tile only, 0 with one slice
   std::int32_t vector = 0;      // f32_tile: reduction steps a thread reads from shared memory at a time
   std::int32_t min_blocks = 0;  // resident thread blocks a multiprocessor that registers must allow
   SliceMode slices{};
@@ -51,7 +54,7 @@ struct KernelRow {
 
   constexpr std::int32_t threads() const {
     const std::int32_t parts = row_parts * column_parts;
-    return family == Family::f32_tile ? parts : warp_size * (parts + copy_warps);
+    return family == Family::f32_tile ? parts : warp_size * (parts * std::max(slice_groups, 1) + copy_warps);
   }
   std::int32_t shared_bytes() const;
 };
@@ -64,6 +67,12 @@ const KernelRow* find_kernel(std::string_view symbol);
 
 /// A row's place in the catalogue, or -1 for a copy.
 std::int32_t number_of(const KernelRow& row);
+
+/// Whether boards with so much shared memory for a thread block (opt-in), and with or without tensor maps, have a
+/// kernel.
+inline bool holds(const KernelRow& row, std::int32_t shared_bytes, bool tensor_maps) {
+  return row.shared_bytes() <= shared_bytes && (tensor_maps || !row.tensor_maps);
+}
 
 /// Whether a kernel implements the contract of a problem whose operands have this alignment.
 bool covers(const KernelRow& row, const Problem& problem, const Contract& contract, std::int32_t alignment);

@@ -14,6 +14,9 @@ struct CompileTarget {
   std::int32_t shared_bytes;  // a thread block may have; CUDA C++ Programming Guide, technical specifications
 };
 
+/// Whether boards of a major version have the copy engine that tensor maps are for.
+constexpr bool has_tensor_maps(int major) { return major >= 9; }
+
 constexpr std::int32_t kibibytes(std::int32_t count) { return count * 1024; }
 
 /// By rising capability.

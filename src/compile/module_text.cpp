@@ -21,21 +21,22 @@ std::string tile_type(const KernelRow& row) {
                        row.tile_steps, row.stages, row.row_parts, row.column_parts, row.alignment, row.vector,
                        static_cast<int>(row.slices));
   }
-  return fmt::format("MmaTile<{}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}>", op, static_cast<int>(row.in_type),
+  return fmt::format("MmaTile<{}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}>", op, static_cast<int>(row.in_type),
                      static_cast<int>(row.out_type), row.tile_rows, row.tile_columns, row.tile_steps, row.stages,
-                     row.row_parts, row.column_parts, row.copy_warps, row.alignment, row.slices != SliceMode::single);
+                     row.row_parts, row.column_parts, row.copy_warps, row.alignment, row.tensor_maps, row.slice_groups);
 }
 
 std::string kernel_text(const KernelRow& row) {
   return fmt::format(
       "extern \"C\" __global__ void __launch_bounds__({threads}, {min_blocks})\n"
-      "{symbol}(const __grid_constant__ GemmParams p) {{\n"
+      "{symbol}(const __grid_constant__ {params} p) {{\n"
       "  using Tile = {tile};\n"
       "  static_assert(Tile::kThreads == {threads} && Tile::kSharedBytes == {shared}, \"catalogue and tile agree\");\n"
       "  Tile::run(p);\n"
       "}}\n",
       fmt::arg("threads", row.threads()), fmt::arg("min_blocks", row.min_blocks), fmt::arg("symbol", row.symbol.view()),
-      fmt::arg("tile", tile_type(row)), fmt::arg("shared", row.shared_bytes()));
+      fmt::arg("params", row.tensor_maps ? "TensorParams" : "GemmParams"), fmt::arg("tile", tile_type(row)),
+      fmt::arg("shared", row.shared_bytes()));
 }
 
 }  // namespace

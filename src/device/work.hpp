@@ -17,8 +17,8 @@ struct KernelLaunch {
   void* function = nullptr;
   std::array<std::uint32_t, 3> grid{}, block{};
   std::uint32_t shared_bytes = 0;
-  std::int32_t row = -1;  // of the catalogue, for the launch counters; -1: not to be counted
-  std::array<std::byte, 96> arguments{};
+  std::int32_t row = -1;                   // of the catalogue, for the launch counters; -1: not to be counted
+  std::array<std::byte, 384> arguments{};  // as many of them as the kernel declares
 
   friend bool operator==(const KernelLaunch&, const KernelLaunch&) = default;
 };

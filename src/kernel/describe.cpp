@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "gemm_params.h"
+#include "kernel/tensor_map.hpp"
 
 namespace mgemm {
 
@@ -28,10 +29,11 @@ KernelLaunch describe_grid(const KernelRow& row, const Problem& problem) {
   return launch;
 }
 
-void set_arguments(KernelLaunch& launch, const Problem& problem, const Contract& contract,
+void set_arguments(KernelLaunch& launch, const KernelBinding& kernel, const Problem& problem, const Contract& contract,
                    const mgemm_operands& operands) {
   const auto pointer = [](std::uint64_t address) { return reinterpret_cast<void*>(address); };
-  mgemm_kernel::GemmParams params{};
+  mgemm_kernel::TensorParams arguments{};
+  mgemm_kernel::GemmParams& params = arguments.gemm;
   params.a = pointer(operands.a);
   params.b = pointer(operands.b);
   params.bias = problem.bias ? static_cast<const float*>(pointer(operands.bias)) : nullptr;
@@ -45,8 +47,12 @@ void set_arguments(KernelLaunch& launch, const Problem& problem, const Contract&
   params.slice_length = contract.slices.length;
   params.alpha = problem.alpha;
   params.beta = problem.beta;
-  static_assert(sizeof params <= sizeof launch.arguments);
-  std::memcpy(launch.arguments.data(), &params, sizeof params);
+  if (kernel.row->tensor_maps && params.reduction != 0) {
+    arguments.a = encode_tensor_map(kernel.encode, "operands.a", box_of_a(*kernel.row, problem, operands.a));
+    arguments.b = encode_tensor_map(kernel.encode, "operands.b", box_of_b(*kernel.row, problem, operands.b));
+  }
+  static_assert(sizeof arguments == sizeof launch.arguments);
+  std::memcpy(launch.arguments.data(), &arguments, sizeof arguments);
 }
 
 }  // namespace mgemm

@@ -1,6 +1,7 @@
 #pragma once
 #include <cstdint>
 
+#include "base/cuda_abi.hpp"
 #include "catalogue/catalogue.hpp"
 #include "device/work.hpp"
 
@@ -18,8 +19,14 @@ bool fits_grid(const KernelRow& row, const Problem& problem);
 /// The launch of a kernel that fits, but for its function and the operands.
 KernelLaunch describe_grid(const KernelRow& row, const Problem& problem);
 
+/// A bound kernel: what its arguments are made of besides the problem and its operands.
+struct KernelBinding {
+  const KernelRow* row = nullptr;
+  cuda::fn::TensorMapEncodeTiled* encode = nullptr;  // the driver's, for rows with tensor maps
+};
+
 /// The argument bytes for operands that have been checked.
-void set_arguments(KernelLaunch& launch, const Problem& problem, const Contract& contract,
+void set_arguments(KernelLaunch& launch, const KernelBinding& kernel, const Problem& problem, const Contract& contract,
                    const mgemm_operands& operands);
 
 }  // namespace mgemm

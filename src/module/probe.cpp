@@ -117,9 +117,15 @@ std::string text_of(const ProbeBlock& block, Type type, std::int64_t index) {
   return fmt::format("{:#0{}x} ({})", bits, 2 + 2 * size_of(type), value);
 }
 
-Probe make_probe(const KernelRow& row, const Edge& edge, std::int64_t depth, int number) {
+/// A reduction, and the length of its slices where there are some.
+struct Depth {
+  std::int64_t steps, slice;
+};
+
+Probe make_probe(const KernelRow& row, const Edge& edge, const Depth& reduction, int number) {
   constexpr std::array<std::pair<float, float>, 4> scalars{
       {{1.0F, 0.0F}, {-1.25F, 0.0F}, {1.0F, 1.0F}, {0.75F, -0.5F}}};
+  const auto& [depth, slice] = reduction;
   const auto& [alpha, beta] = scalars.at(static_cast<size_t>(number) % scalars.size());
   const std::int64_t unit = row.alignment / size_of(row.in_type);
   Problem p;
@@ -139,8 +145,7 @@ Probe make_probe(const KernelRow& row, const Edge& edge, std::int64_t depth, int
   p.ldb = leading(layout_b(p).columns);
   p.ldout = layout_out(p).columns + number % 4;
   Contract contract = contract_of(p);
-  contract.slices =
-      row.slices == SliceMode::single ? Slices{1, depth} : Slices{ceil_div(depth, shortest_slice), shortest_slice};
+  contract.slices = row.slices == SliceMode::single ? Slices{1, depth} : Slices{ceil_div(depth, slice), slice};
   contract.fold = row.slices == SliceMode::f64 ? Fold::f64 : Fold::f32;
   return {p, contract, unit, !plain};
 }
@@ -156,14 +161,23 @@ std::vector<Probe> probes_for(const KernelRow& row) {
                          Edge{1, columns + 1},        Edge{rows + 1, 1},           Edge{2 * rows - 1, columns}};
   // With slices there are always two at least, and the last is a short one but for a whole multiple.
   const bool sliced = row.slices != SliceMode::single;
-  constexpr std::int64_t slice = shortest_slice;
+  constexpr std::int64_t one = shortest_slice;
+  constexpr std::int64_t two = 2 * one;
+  constexpr std::int64_t three = 3 * one;
   const std::array depths =
-      sliced ? std::array{slice + 1,      2 * slice - 1,  2 * slice,      2 * slice + 15,
-                          3 * slice + 16, 4 * slice + 33, 5 * slice - 16, 2 * slice + 1}
-             : std::array<std::int64_t, 8>{1, steps - 1, steps, all, all + 16, all - 16, all + 1, 2 * all + 15};
+      sliced ? std::array{Depth{one + 1, one},
+                          Depth{2 * two - 1, two},
+                          Depth{2 * one, one},
+                          Depth{2 * three + 15, three},
+                          Depth{3 * one + 16, one},
+                          Depth{4 * two + 33, two},
+                          Depth{std::max(5 * one, all + one) - 16, one},
+                          Depth{std::max(2 * all, 9 * one) + 1, three}}
+             : std::array{Depth{1, 0},        Depth{steps - 1, 0}, Depth{steps, 0},   Depth{all, 0},
+                          Depth{all + 16, 0}, Depth{all - 16, 0},  Depth{all + 1, 0}, Depth{2 * all + 15, 0}};
   std::vector<Probe> probes;
   int number = 0;
-  for (const std::int64_t depth : depths) {
+  for (const Depth& depth : depths) {
     probes.push_back(make_probe(row, edges.at(static_cast<size_t>(number) % edges.size()), depth, number));
     ++number;
   }

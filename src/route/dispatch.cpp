@@ -19,20 +19,21 @@ double expected_clocks(const KernelRow& row, const Problem& problem, std::int32_
 }
 
 std::vector<const KernelRow*> candidates(const Problem& problem, const Contract& contract, std::int32_t alignment,
-                                         std::int32_t multiprocessors) {
+                                         const Board& board) {
   std::vector<const KernelRow*> found;
   for (const KernelRow& row : catalogue()) {
-    if (covers(row, problem, contract, alignment)) found.push_back(&row);
+    if (holds(row, board.shared_bytes, board.tensor_maps) && covers(row, problem, contract, alignment))
+      found.push_back(&row);
   }
   // Wider copies first, then by cost.
   const auto key = [&](const KernelRow* row) {
-    return std::pair(-row->alignment, expected_clocks(*row, problem, multiprocessors));
+    return std::pair(-row->alignment, expected_clocks(*row, problem, board.multiprocessors));
   };
   std::stable_sort(found.begin(), found.end(), [&](const KernelRow* a, const KernelRow* b) { return key(a) < key(b); });
   if (log_enabled(MGEMM_LOG_DISPATCH)) {
     for (const KernelRow* row : found) {
       log(MGEMM_LOG_DISPATCH, "{}: {} expects {:.0f} clocks", to_string(problem), row->symbol.view(),
-          expected_clocks(*row, problem, multiprocessors));
+          expected_clocks(*row, problem, board.multiprocessors));
     }
   }
   return found;

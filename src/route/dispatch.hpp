@@ -3,16 +3,27 @@
 #include <vector>
 
 #include "catalogue/catalogue.hpp"
+#include "device/device.hpp"
 
 namespace mgemm {
 
 /// To be raised when candidates() would give another order for the same rates.
 constexpr int cost_model_revision = 2;
 
+/// What of a device decides which kernel is fastest.
+struct Board {
+  std::int32_t multiprocessors = 0;
+  std::int32_t shared_bytes = 0;  // a thread block may have
+  bool tensor_maps = false;
+};
+inline Board board_of(const DeviceFacts& facts) {
+  return {facts.multiprocessors, facts.shared_bytes_per_block, facts.tensor_maps};
+}
+
 /// The kernels that cover a problem, fastest first by the cost model. A pure function of its arguments: it never looks
 /// at the clock, and since all of them give the same bits, its answer is a matter of speed alone.
 std::vector<const KernelRow*> candidates(const Problem& problem, const Contract& contract, std::int32_t alignment,
-                                         std::int32_t multiprocessors);
+                                         const Board& board);
 
 /// Clocks the cost model expects a kernel to take.
 double expected_clocks(const KernelRow& row, const Problem& problem, std::int32_t multiprocessors);

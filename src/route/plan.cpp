@@ -44,6 +44,7 @@ void plan_kernel(CudaDevice& device, const std::string& cache_directory, const s
     }
     launch.function = kernel.function;
     plan.work = launch;
+    plan.binding = {row, device.driver().cuTensorMapEncodeTiled};
     plan.kernel = row->symbol.view();
     plan.code = std::move(kernel.artifact);
     return;
@@ -69,7 +70,7 @@ Plan make_plan(const PlanTarget& target, const Problem& problem, std::int32_t al
     plan.kernel = "none";
   } else if (target.cuda != nullptr) {
     const auto rows =
-        forced != nullptr ? std::vector{forced} : candidates(problem, plan.contract, alignment, facts.multiprocessors);
+        forced != nullptr ? std::vector{forced} : candidates(problem, plan.contract, alignment, board_of(facts));
     plan_kernel(*target.cuda, target.cache_directory, rows, plan);
   } else {
     plan.kernel = "evaluator";
@@ -82,7 +83,7 @@ Plan make_plan(const PlanTarget& target, const Problem& problem, std::int32_t al
 Work bind_work(const Plan& plan, const mgemm_operands& operands) {
   Work work = plan.work;
   if (auto* const launch = std::get_if<KernelLaunch>(&work)) {
-    set_arguments(*launch, plan.problem, plan.contract, operands);
+    set_arguments(*launch, plan.binding, plan.problem, plan.contract, operands);
   } else if (auto* const product = std::get_if<HostProduct>(&work)) {
     product->operands = operands;
   }

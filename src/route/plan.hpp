@@ -27,6 +27,7 @@ struct Plan {
   std::int32_t alignment = 0;
   std::string kernel;                            // symbol, "evaluator" or "none"
   Work work;                                     // without operands
+  KernelBinding binding;                         // of a kernel
   std::shared_ptr<const ArtifactIdentity> code;  // of the kernel; nullptr if no compiled code is involved
   std::vector<PassedOver> passed_over;           // kernels that would have been chosen before
 };

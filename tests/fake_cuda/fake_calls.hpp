@@ -51,6 +51,11 @@ Result func_set_attribute(cuda::Function function, cuda::FunctionAttribute attri
 Result launch_kernel(cuda::Function function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
                      unsigned block_y, unsigned block_z, unsigned shared_bytes, cuda::Stream stream, void** parameters,
                      void** extra);
+Result tensor_map_encode(cuda::TensorMap* map, cuda::TensorMapDataType type, std::uint32_t rank, void* address,
+                         const std::uint64_t* extents, const std::uint64_t* strides, const std::uint32_t* box,
+                         const std::uint32_t* element_strides, cuda::TensorMapInterleave interleave,
+                         cuda::TensorMapSwizzle swizzle, cuda::TensorMapL2Promotion promotion,
+                         cuda::TensorMapFill fill);
 Result occupancy(int* blocks, cuda::Function function, int threads, std::size_t shared_bytes);
 
 }  // namespace mgemm::fake::calls

@@ -1,5 +1,6 @@
 #include "fake_cuda/fake_calls.hpp"
 #include "fake_cuda/fake_state.hpp"
+#include "support/tensor_map.hpp"
 
 namespace mgemm::fake::calls {
 
@@ -145,6 +146,17 @@ Result launch_kernel(cuda::Function function, unsigned grid_x, unsigned grid_y, 
   });
   if (result == Result::Success && hook) hook(launch);
   return result;
+}
+
+Result tensor_map_encode(cuda::TensorMap* map, cuda::TensorMapDataType type, std::uint32_t rank, void* address,
+                         const std::uint64_t* extents, const std::uint64_t* strides, const std::uint32_t* box,
+                         const std::uint32_t* element_strides, cuda::TensorMapInterleave interleave,
+                         cuda::TensorMapSwizzle swizzle, cuda::TensorMapL2Promotion promotion,
+                         cuda::TensorMapFill fill) {
+  return call("cuTensorMapEncodeTiled", [&] {
+    return test::encode_on_host(map, type, rank, address, extents, strides, box, element_strides, interleave, swizzle,
+                                promotion, fill);
+  });
 }
 
 Result occupancy(int* blocks, cuda::Function function, int threads, std::size_t shared_bytes) {

@@ -5,8 +5,11 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <deque>
 #include <exception>
+#include <map>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -30,7 +33,42 @@ struct Copy {
   int bytes, valid;
 };
 
-enum class State { ready, in_exchange, at_barrier, done };
+/// An mbarrier. `phase` is the number of the one that goes on.
+struct Barrier {
+  std::uint32_t arrivals = 0, pending = 0, phase = 0;
+  std::int64_t bytes = 0;  // to come
+
+  void arrive(std::int64_t expected = 0) {
+    if (arrivals == 0) throw std::logic_error("an arrival at a barrier that was not made");
+    if (pending == 0) throw std::logic_error("more arrivals at a barrier than it was made for");
+    --pending;
+    complete(-expected);
+  }
+  void complete(std::int64_t come) {
+    bytes -= come;
+    if (pending != 0 || bytes != 0) return;
+    pending = arrivals;
+    ++phase;
+  }
+  bool has_passed(std::uint32_t parity) const { return (phase & 1U) != parity; }
+};
+
+struct Box {
+  test::HostTensorMap map;
+  std::uint32_t destination;
+  std::int64_t inner, outer;
+
+  std::int64_t bytes() const { return std::int64_t{map.box_inner} * map.box_outer * map.size; }
+};
+
+/// What a barrier learns when it is done: an arrival after copies, or the bytes of a box.
+struct Arrival {
+  std::vector<Copy> copies;
+  std::uint32_t barrier;
+  std::optional<Box> box;
+};
+
+enum class State { ready, in_exchange, in_wait, at_barrier, done };
 
 struct Fiber {
   ucontext_t context{};
@@ -40,6 +78,8 @@ struct Fiber {
   std::vector<std::vector<Copy>> groups;  // of copies, committed ones first
   std::size_t first_pending = 0;
   std::size_t exchanges = 0;
+  std::deque<Arrival> arrivals;
+  std::uint32_t awaited = 0, parity = 0;  // while in_wait
 };
 
 /// What the lanes of a warp have handed over, at this exchange and the one before.
@@ -49,6 +89,7 @@ using Exchanged = std::array<std::array<Registers, 32>, 2>;
 struct Block {
   std::vector<std::unique_ptr<Fiber>> fibers;
   std::vector<Exchanged> warps;
+  std::map<std::uint32_t, Barrier> barriers;
   ucontext_t scheduler{};
   std::size_t current = 0;
   std::uint32_t shared_bytes = 0;
@@ -76,6 +117,7 @@ void start(Fiber& fiber) {
   fiber.groups.assign(1, {});
   fiber.first_pending = 0;
   fiber.exchanges = 0;
+  fiber.arrivals.clear();
   getcontext(&fiber.context);
   fiber.context.uc_stack.ss_sp = fiber.stack.data();
   fiber.context.uc_stack.ss_size = fiber.stack.size();
@@ -125,7 +167,62 @@ void release_warps() {
   }
 }
 
+/// Lets the threads go on that wait for a phase that has ended.
+void release_waiting() {
+  for (const auto& fiber : block->fibers) {
+    if (fiber->state != State::in_wait) continue;
+    if (block->barriers[fiber->awaited].has_passed(fiber->parity)) fiber->state = State::ready;
+  }
+}
+
+void make(const Copy& copy) {
+  std::byte* const to = shared_memory() + copy.destination;
+  if (copy.valid > 0) std::memcpy(to, copy.source, static_cast<std::size_t>(copy.valid));
+  std::memset(to + copy.valid, 0, static_cast<std::size_t>(copy.bytes - copy.valid));
+}
+
+/// As the copy engine does: zeros where the tensor ends, and chunks of 16 bytes permuted by the address.
+void make(const Box& box) {
+  const auto& map = box.map;
+  for (std::uint32_t y = 0; y < map.box_outer; ++y) {
+    for (std::uint32_t x = 0; x < map.box_inner; ++x) {
+      std::uint32_t to = box.destination + (y * map.box_inner + x) * map.size;
+      to ^= (to >> 7U) % (map.spread / 16) << 4U;
+      const auto inner = static_cast<std::uint64_t>(box.inner + x);
+      const auto outer = static_cast<std::uint64_t>(box.outer + y);
+      if (inner < map.inner && outer < map.outer) {
+        const auto* const from =
+            reinterpret_cast<const std::byte*>(map.address + outer * map.stride + inner * map.size);
+        std::memcpy(shared_memory() + to, from, map.size);
+      } else {
+        std::memset(shared_memory() + to, 0, map.size);
+      }
+    }
+  }
+}
+
+/// Makes the oldest pending copies of each thread, and its arrival. False if there are none.
+bool make_arrivals() {
+  bool any = false;
+  for (const auto& fiber : block->fibers) {
+    if (fiber->arrivals.empty()) continue;
+    const Arrival& arrival = fiber->arrivals.front();
+    Barrier& barrier = block->barriers[arrival.barrier];
+    for (const Copy& copy : arrival.copies) make(copy);
+    if (arrival.box) {
+      make(*arrival.box);
+      barrier.complete(arrival.box->bytes());
+    } else {
+      barrier.arrive();
+    }
+    fiber->arrivals.pop_front();
+    any = true;
+  }
+  return any;
+}
+
 void run_block(std::mt19937_64& random) {
+  block->barriers.clear();
   fill_shared_memory(random);
   const std::byte* const end = shared_memory() + block->shared_bytes;
   const std::vector<std::byte> guard(end, end + 1024);
@@ -136,17 +233,20 @@ void run_block(std::mt19937_64& random) {
   }
   while (true) {
     run_phase(order, random);
+    if (random() % 8 == 0) make_arrivals();  // else as late as they can
     release_warps();
+    release_waiting();
     const auto in = [&](State state) {
       return std::ranges::count_if(block->fibers, [&](const auto& fiber) { return fiber->state == state; });
     };
-    if (in(State::ready) != 0) continue;
+    if (in(State::ready) != 0 || make_arrivals()) continue;
     check_guard(block->shared_bytes, guard);
     if (in(State::done) == std::ssize(block->fibers)) return;
     if (in(State::at_barrier) != std::ssize(block->fibers)) {
       throw std::logic_error(std::to_string(in(State::at_barrier)) + " of " + std::to_string(block->fibers.size()) +
                              " threads wait at a barrier that the others do not reach, " +
-                             std::to_string(in(State::in_exchange)) + " in an exchange of their warp");
+                             std::to_string(in(State::in_exchange)) + " in an exchange of their warp, " +
+                             std::to_string(in(State::in_wait)) + " for a phase of a barrier in shared memory");
     }
     for (const auto& fiber : block->fibers) fiber->state = State::ready;
   }
@@ -181,13 +281,44 @@ void wait_for_copies(int pending) {
   const std::size_t committed = fiber.groups.size() - 1;
   const auto newest = static_cast<std::size_t>(pending);
   for (; fiber.first_pending + newest < committed; ++fiber.first_pending) {
-    for (const Copy& copy : fiber.groups[fiber.first_pending]) {
-      std::byte* const to = shared_memory() + copy.destination;
-      if (copy.valid > 0) std::memcpy(to, copy.source, static_cast<std::size_t>(copy.valid));
-      std::memset(to + copy.valid, 0, static_cast<std::size_t>(copy.bytes - copy.valid));
-    }
+    for (const Copy& copy : fiber.groups[fiber.first_pending]) make(copy);
     fiber.groups[fiber.first_pending].clear();
   }
+}
+
+void init_barrier(std::uint32_t address, std::uint32_t arrivals) {
+  if (address % 8 != 0) throw std::logic_error("a barrier is not aligned");
+  if (address + 8 > block->shared_bytes) throw std::logic_error("a barrier lies past the end of shared memory");
+  block->barriers[address] = {arrivals, arrivals, 0, 0};
+}
+
+void arrive(std::uint32_t address) { block->barriers[address].arrive(); }
+
+void arrive_after_copies(std::uint32_t address) {
+  Fiber& fiber = current_fiber();
+  fiber.arrivals.push_back({std::move(fiber.groups.back()), address, {}});
+  fiber.groups.back().clear();
+}
+
+void arrive_expecting(std::uint32_t address, std::uint32_t bytes) { block->barriers[address].arrive(bytes); }
+
+void load_box(const test::HostTensorMap& map, std::uint32_t destination, std::uint32_t barrier, int inner, int outer) {
+  const Box box{map, destination, inner, outer};
+  if (destination % 128 != 0) throw std::logic_error("a box in shared memory is not aligned");
+  if (destination + static_cast<std::uint64_t>(box.bytes()) > block->shared_bytes) {
+    throw std::logic_error("a box goes past the end of shared memory");
+  }
+  current_fiber().arrivals.push_back({{}, barrier, box});
+}
+
+bool has_passed(std::uint32_t address, std::uint32_t parity) { return block->barriers[address].has_passed(parity); }
+
+void wait_for_barrier(std::uint32_t address, std::uint32_t parity) {
+  Fiber& fiber = current_fiber();
+  fiber.awaited = address;
+  fiber.parity = parity;
+  fiber.state = State::in_wait;
+  swapcontext(&fiber.context, &block->scheduler);
 }
 
 const std::array<Registers, 32>& exchange(const Registers& mine) {
@@ -214,3 +345,5 @@ void __syncthreads() {
   fiber.state = State::at_barrier;
   swapcontext(&fiber.context, &block->scheduler);
 }
+
+void __syncwarp() { mgemm::host::exchange({}); }

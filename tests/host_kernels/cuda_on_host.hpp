@@ -27,6 +27,7 @@ struct alignas(16) float4 {
 };
 
 void __syncthreads();
+void __syncwarp();
 
 // The f32 pipe gives one NaN.
 inline float canonical(float value) { return value == value ? value : std::bit_cast<float>(0x7fffffffU); }

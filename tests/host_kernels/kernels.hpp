@@ -9,7 +9,7 @@ namespace mgemm::host {
 /// A kernel of the catalogue, compiled for the host.
 struct Kernel {
   std::string_view symbol;
-  void (*run)(mgemm_kernel::GemmParams);  // one thread
+  void (*run)(const mgemm_kernel::TensorParams&);  // one thread
 };
 std::span<const Kernel> kernels();
 

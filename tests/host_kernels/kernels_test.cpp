@@ -20,9 +20,9 @@ using namespace mgemm::test;
 /// Runs a kernel on a block of a probe, in place.
 void run(const host::Kernel& kernel, const KernelRow& row, const Probe& probe, ProbeBlock& memory, Random& random) {
   KernelLaunch launch = describe_grid(row, probe.problem);
-  set_arguments(launch, probe.problem, probe.contract,
+  set_arguments(launch, {&row, encode_on_host}, probe.problem, probe.contract,
                 memory.operands(probe, reinterpret_cast<std::uint64_t>(memory.bytes.data())));
-  mgemm_kernel::GemmParams arguments{};
+  mgemm_kernel::TensorParams arguments{};
   std::memcpy(&arguments, launch.arguments.data(), sizeof arguments);
   const host::Grid grid{launch.grid[0], launch.block[0], launch.shared_bytes};
   host::run_grid(grid, random, [&] { kernel.run(arguments); });

@@ -47,6 +47,11 @@ void mma(float (&d)[4], const unsigned (&a)[4], unsigned b0, unsigned b1) {
   }
 }
 
+inline unsigned load_shared(unsigned address) {
+  return static_cast<unsigned>(mgemm::host::shared_half(address)) |
+         static_cast<unsigned>(mgemm::host::shared_half(address + 2)) << 16U;
+}
+
 template <int COUNT, bool TRANSPOSED>
 void ldmatrix(unsigned (&values)[4], unsigned address) {
   if (address % 16 != 0) throw std::logic_error("a row of a matrix in shared memory is not aligned");

@@ -11,7 +11,8 @@ int main(int, char** argv) {
   for (const mgemm::KernelRow& row : mgemm::catalogue()) out << mgemm::module_text(row.module.view());
   out << "namespace mgemm::host {\nstd::span<const Kernel> kernels() {\n  static const Kernel table[] = {\n";
   for (const mgemm::KernelRow& row : mgemm::catalogue()) {
-    out << "    {\"" << row.symbol.view() << "\", " << row.symbol.view() << "},\n";
+    out << "    {\"" << row.symbol.view() << "\", [](const mgemm_kernel::TensorParams& p) { " << row.symbol.view()
+        << (row.tensor_maps ? "(p)" : "(p.gemm)") << "; }},\n";
   }
   out << "  };\n  return table;\n}\n}  // namespace mgemm::host\n";
   out.close();

@@ -17,7 +17,7 @@ struct FakeBoard {
 
   explicit FakeBoard(const std::string& name = fake::DeviceFacts{}.name) : driver(named(name)) {
     for (const KernelRow& row : catalogue()) {
-      nvrtc.set_parameters(std::string(row.symbol.view()), {{sizeof(mgemm_kernel::GemmParams), 8}});
+      nvrtc.set_parameters(std::string(row.symbol.view()), {fake::parameter_of(row)});
     }
     driver.on_launch(fake::compute);
   }

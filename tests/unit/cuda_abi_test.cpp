@@ -113,6 +113,7 @@ static_assert(same<fn::ModuleUnload, PFN_cuModuleUnload_v2000>);
 static_assert(same<fn::ModuleGetFunction, PFN_cuModuleGetFunction_v2000>);
 static_assert(same<fn::FuncGetAttribute, PFN_cuFuncGetAttribute_v2020>);
 static_assert(same<fn::FuncSetAttribute, PFN_cuFuncSetAttribute_v9000>);
+static_assert(same<fn::TensorMapEncodeTiled, PFN_cuTensorMapEncodeTiled_v12000>);
 static_assert(same<fn::LaunchKernel, PFN_cuLaunchKernel_v4000>);
 static_assert(
     same<fn::OccupancyMaxActiveBlocksPerMultiprocessor, PFN_cuOccupancyMaxActiveBlocksPerMultiprocessor_v6050>);
@@ -230,6 +231,22 @@ static_assert(equal(D::MaxSharedMemoryPerBlockOptin, CU_DEVICE_ATTRIBUTE_MAX_SHA
 static_assert(equal(D::MaxBlocksPerMultiprocessor, CU_DEVICE_ATTRIBUTE_MAX_BLOCKS_PER_MULTIPROCESSOR));
 static_assert(equal(D::ReservedSharedMemoryPerBlock, CU_DEVICE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK));
 static_assert(equal(D::TensorMapAccessSupported, CU_DEVICE_ATTRIBUTE_TENSOR_MAP_ACCESS_SUPPORTED));
+
+static_assert(equal(cuda::TensorMapDataType::Uint16, CU_TENSOR_MAP_DATA_TYPE_UINT16));
+static_assert(equal(cuda::TensorMapDataType::Float16, CU_TENSOR_MAP_DATA_TYPE_FLOAT16));
+static_assert(equal(cuda::TensorMapDataType::Float32, CU_TENSOR_MAP_DATA_TYPE_FLOAT32));
+static_assert(equal(cuda::TensorMapDataType::BFloat16, CU_TENSOR_MAP_DATA_TYPE_BFLOAT16));
+static_assert(equal(cuda::TensorMapDataType::TFloat32, CU_TENSOR_MAP_DATA_TYPE_TFLOAT32));
+static_assert(equal(cuda::TensorMapInterleave::None, CU_TENSOR_MAP_INTERLEAVE_NONE));
+static_assert(equal(cuda::TensorMapSwizzle::None, CU_TENSOR_MAP_SWIZZLE_NONE));
+static_assert(equal(cuda::TensorMapSwizzle::Bytes32, CU_TENSOR_MAP_SWIZZLE_32B));
+static_assert(equal(cuda::TensorMapSwizzle::Bytes64, CU_TENSOR_MAP_SWIZZLE_64B));
+static_assert(equal(cuda::TensorMapSwizzle::Bytes128, CU_TENSOR_MAP_SWIZZLE_128B));
+static_assert(equal(cuda::TensorMapL2Promotion::None, CU_TENSOR_MAP_L2_PROMOTION_NONE));
+static_assert(equal(cuda::TensorMapL2Promotion::Bytes128, CU_TENSOR_MAP_L2_PROMOTION_L2_128B));
+static_assert(equal(cuda::TensorMapL2Promotion::Bytes256, CU_TENSOR_MAP_L2_PROMOTION_L2_256B));
+static_assert(equal(cuda::TensorMapFill::Zeros, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE));
+static_assert(sizeof(cuda::TensorMap) == sizeof(CUtensorMap) && alignof(cuda::TensorMap) >= alignof(CUtensorMap));
 
 using F = cuda::FunctionAttribute;
 static_assert(equal(F::MaxThreadsPerBlock, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK));

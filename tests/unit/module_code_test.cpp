@@ -37,7 +37,8 @@ class Machine {
  public:
   /// `commands` of the helper after it has read its request; "cat $R" is a good answer.
   explicit Machine(std::string_view module, const std::string& commands) : module_(module) {
-    nvrtc_.set_parameters("mgemm_" + std::string(module), {{sizeof(mgemm_kernel::GemmParams), 8}});
+    const std::string symbol = "mgemm_" + std::string(module);
+    nvrtc_.set_parameters(symbol, {fake::parameter_of(*find_kernel(symbol))});
     const Compiled compiled =
         compile(fake::Nvrtc::table(), {std::string(module), module_text(module), {}, "compute_90a"});
     write_bytes(folder_.path() / "response", encode_response({MGEMM_OK, {13, 0}, "", "\177ELF" + compiled.ptx + '\0'}));
@@ -206,9 +207,10 @@ TEST_CASE("module code: PTX that cannot be compiled", "[cache]") {
 // Catches messages of the assembling thread that reach the user's callback while the library holds a lock.
 TEST_CASE("module code: a log callback may plan the same module from another thread", "[cache]") {
   const Problem chosen = problem_from_string("nn:f32:5x6x7");
-  const KernelRow& row = *candidates(chosen, contract_of(chosen), 4,
-                                     fake::DeviceFacts{}.attributes.at(cuda::DeviceAttribute::MultiprocessorCount))
-                              .front();
+  const fake::DeviceFacts facts;
+  const Board board{facts.attributes.at(cuda::DeviceAttribute::MultiprocessorCount),
+                    facts.attributes.at(cuda::DeviceAttribute::MaxSharedMemoryPerBlockOptin), true};
+  const KernelRow& row = *candidates(chosen, contract_of(chosen), 4, board).front();
   const std::string module(row.module.view());
   Machine machine(row.module.view(), "cat $R");
   struct Waiter {

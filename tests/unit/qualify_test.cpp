@@ -132,7 +132,7 @@ TEST_CASE("qualify: what computes its contract passes") {
   for (const char* symbol :
        {"mgemm_f32_nn_single_a16_wide", "mgemm_f32_nn_sliced_a4_small", "mgemm_f32_tn_sliced_a16_square",
         "mgemm_f32_nt_single_a4_thin8", "mgemm_bf16_nn_single_a16_large", "mgemm_f16f32_nt_single_a2_square",
-        "mgemm_bf16f32_tn_sliced_a4_square", "mgemm_tf32_nn_single_a4_square"}) {
+        "mgemm_bf16f32_tn_sliced_a4_slices", "mgemm_tf32_nn_single_a4_square"}) {
     CAPTURE(symbol);
     CHECK(verdict_on(symbol, fake::compute) == "");
   }
@@ -225,7 +225,7 @@ TEST_CASE("qualify: kernels that are wrong in one way are found out") {
     };
   }
   SECTION("halves are cut instead of rounded") {
-    symbol = "mgemm_bf16_nt_single_a16_wide";
+    symbol = "mgemm_bf16_nt_single_a16_flat";
     kernel = [](const fake::Launch& launch) {
       EvaluatorInput input = fake::input_of(launch);
       if (input.beta != 0) return fake::compute(launch);

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "cache/store.hpp"
+#include "catalogue/targets.hpp"
 #include "route/dispatch.hpp"
 #include "support/captured_log.hpp"
 #include "support/device_product.hpp"
@@ -132,18 +133,18 @@ class Start {
 };
 
 /// The same random product for all starts of a test, and its right output.
-struct Work {
+struct StartWork {
   std::uint64_t seed = fresh_seed();
   DeviceProduct product;
   std::vector<std::uint32_t> right;
   std::string module;
 
-  Work() {
+  StartWork() {
     Random random(seed);
     product = make_device_product(random, mamba_gemm::parse_problem("nn:f32:5x6x7:bias"), {});
     right = run_on(mamba_gemm::Context::reference(1), product);
     const Problem problem = problem_from_string("nn:f32:5x6x7:bias");
-    module = candidates(problem, contract_of(problem), 4, 132).front()->module.view();
+    module = candidates(problem, contract_of(problem), 4, {132, kibibytes(227), true}).front()->module.view();
   }
 };
 
@@ -161,7 +162,7 @@ bool is_of_giving_back(const std::string& call) {
 }
 
 /// A start in which a call failed, and whether one did.
-std::string check_faulty_start(const Work& work, const Fault& fault, int number, const std::string& cache) {
+std::string check_faulty_start(const StartWork& work, const Fault& fault, int number, const std::string& cache) {
   FakeBoard board;
   const CapturedLog log;
   if (fault.driver) board.driver.fail_nth_of_all(number, *fault.driver);
@@ -208,7 +209,7 @@ std::string check_faulty_start(const Work& work, const Fault& fault, int number,
 // Catches a failed call that is not an error of its class with its name, that leaks, that leaves a context current, or
 // after which the library does not work: in the same context, or in the next one.
 TEST_CASE("start: whichever call of the driver or of NVRTC fails, the next try works", "[cache]") {
-  const Work work;
+  const StartWork work;
   CAPTURE(work.seed);
   // Warm PTX is cold PTX without NVRTC.
   const auto [machine_code, warm] = GENERATE(std::pair(false, false), std::pair(true, false), std::pair(true, true));
@@ -242,7 +243,7 @@ TEST_CASE("start: whichever call of the driver or of NVRTC fails, the next try w
 
 // Catches a start that a fault of the cache's folder keeps from working, or that takes wrong code from it.
 TEST_CASE("start: whichever call of the operating system fails, it succeeds", "[cache]") {
-  const Work work;
+  const StartWork work;
   CAPTURE(work.seed);
   const bool warm = GENERATE(false, true);
   // (EACCES and EAGAIN are a lock that others hold, for which a start waits as long as it should.)

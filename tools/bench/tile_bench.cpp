@@ -60,7 +60,8 @@ struct Graphs {
 
 void require(int result, const char* call) { check(static_cast<cuda::Result>(result), call); }
 
-/// "mma:16x64x64:4:1x4+4[:16]": family, tile and steps of a stage, stages, warps that compute and that copy, alignment.
+/// "mma:16x64x64:4:1x4+4[:16]": copies by cp.async or, as "tma", by the copy engine; tile and steps of a stage, stages,
+/// warps that compute and that copy, alignment. Where there are slices, four are computed side by side.
 KernelRow parse_tile(const std::string& text, const Problem& problem) {
   KernelRow row;
   std::array<char, 8> family{};
@@ -68,15 +69,18 @@ KernelRow parse_tile(const std::string& text, const Problem& problem) {
   if (std::sscanf(text.c_str(), "%7[a-z]:%dx%dx%d:%d:%dx%d+%d:%d", family.data(), &row.tile_rows, &row.tile_columns,
                   &row.tile_steps, &row.stages, &row.row_parts, &row.column_parts, &row.copy_warps,
                   &row.alignment) < 8 ||
-      std::string_view(family.data()) != "mma") {
-    throw std::runtime_error("'" + text + "' is no tile: mma:16x64x64:4:1x4+4[:16]");
+      (std::string_view(family.data()) != "mma" && std::string_view(family.data()) != "tma")) {
+    throw std::runtime_error("'" + text + "' is no tile: mma:16x64x64:4:1x4+4[:16] or tma:16x64x64:4:1x4+2");
   }
   row.family = Family::mma_tile;
+  row.tensor_maps = std::string_view(family.data()) == "tma";
   row.op = problem.op;
   row.in_type = problem.in_type;
   row.out_type = problem.out_type;
   row.min_blocks = 1;
   row.slices = contract_of(problem).slices.count == 1 ? SliceMode::single : SliceMode::f32;
+  constexpr std::int32_t side_by_side = 4;
+  row.slice_groups = row.slices == SliceMode::single ? 0 : side_by_side;
   constexpr std::string_view symbol = "mgemm_bench";
   std::ranges::copy(symbol, row.symbol.text.begin());
   return row;
@@ -159,7 +163,8 @@ double time_kernel(CudaDevice& device, const Graphs& graphs, const PrivateStream
   constexpr int thread_local_mode = 1;
   require(graphs.begin(handle, thread_local_mode), "cuStreamBeginCapture");
   for (std::int64_t i = 0; i < sets.count(); ++i) {
-    set_arguments(launch, problem, contract_of(problem), sets.operands(problem, i));
+    set_arguments(launch, {&row, driver.cuTensorMapEncodeTiled}, problem, contract_of(problem),
+                  sets.operands(problem, i));
     device.enqueue(launch, stream.handle());
   }
   void* graph = nullptr;
@@ -237,6 +242,7 @@ int run(int argc, char** argv) {
     const Problem problem = problem_from_string(text);
     const Contract contract = contract_of(problem);
     const Sets sets(device, problem, stream.handle());
+    fmt::print("{}\n", text);
     const auto report = [&](const std::string& name, const KernelRow& row) {
       const auto [at, is_new] = made.try_emplace(kind_of(problem) + name);
       if (is_new) at->second = make_candidate(device, row);
@@ -245,7 +251,7 @@ int run(int argc, char** argv) {
                                    ? "-"
                                    : fmt::format("{:.2f}", time_kernel(device, graphs, stream, sets, problem,
                                                                        candidate.row, candidate.kernel->function()));
-      fmt::print("{:30} {:36} {:>9} us  {}\n", text, name, time, candidate.remark);
+      fmt::print("{:36} {:>9} us  {}\n", name, time, candidate.remark);
       static_cast<void>(std::fflush(stdout));
     };
     for (const std::string& tile : tiles) report(tile, parse_tile(tile, problem));

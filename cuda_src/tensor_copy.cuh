@@ -1,0 +1,43 @@
+// The copy engine: boxes of a tensor in global memory into shared memory, started by one thread (PTX ISA,
+// "cp.async.bulk.tensor"; sm_90). A barrier (mbarrier.cuh) learns of the bytes.
+#pragma once
+#include "gemm_params.h"
+
+namespace mgemm_kernel {
+
+// What kernels with and without tensor maps have in common.
+__device__ __forceinline__ const GemmParams& gemm_of(const GemmParams& p) { return p; }
+__device__ __forceinline__ const GemmParams& gemm_of(const TensorParams& p) { return p.gemm; }
+
+// Arrives at a barrier whose phase then ends no sooner than so many bytes have come.
+__device__ __forceinline__ void barrier_expect(unsigned barrier, unsigned bytes) {
+  asm volatile(
+      "{\n"
+      ".reg .b64 state;\n"
+      "mbarrier.arrive.expect_tx.shared.b64 state, [%0], %1;\n"
+      "}" ::"r"(barrier),
+      "r"(bytes)
+      : "memory");
+}
+
+// The engine may use barriers that this thread has made.
+__device__ __forceinline__ void publish_barriers() {
+  asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+}
+
+// The box at (inner, outer), of the map's size and permutation, to an address in shared memory.
+__device__ __forceinline__ void tensor_load(const TensorMap& map, unsigned destination, unsigned barrier, int inner,
+                                            int outer) {
+  asm volatile(
+      "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%0], [%1, {%3, %4}], [%2];" ::
+          "r"(destination),
+      "l"(&map), "r"(barrier), "r"(inner), "r"(outer)
+      : "memory");
+}
+
+// A hint that the map will be needed.
+__device__ __forceinline__ void tensor_prefetch(const TensorMap& map) {
+  asm volatile("prefetch.tensormap [%0];" ::"l"(&map) : "memory");
+}
+
+}  // namespace mgemm_kernel

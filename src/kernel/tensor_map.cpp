@@ -1,0 +1,86 @@
+#include "kernel/tensor_map.hpp"
+
+#include <array>
+#include <bit>
+
+#include "device/driver_table.hpp"
+
+namespace mgemm {
+namespace {
+
+/// One operand in the terms of a tile: EXTENT rows or columns at so many steps.
+struct Side {
+  bool along_reduction;  // which way it is contiguous
+  std::int32_t tile_extent;
+  std::int64_t extent, leading;
+};
+
+TensorBox box_of(const KernelRow& row, const Problem& problem, const Side& side, std::uint64_t address) {
+  const auto size = static_cast<std::int32_t>(size_of(problem.in_type));
+  const std::int32_t line = size * (side.along_reduction ? row.tile_steps : side.tile_extent);
+  const auto steps = static_cast<std::uint64_t>(reduction(problem));
+  const auto extent = static_cast<std::uint64_t>(side.extent);
+  TensorBox box;
+  box.type = problem.in_type;
+  box.address = address;
+  box.inner = side.along_reduction ? steps : extent;
+  box.outer = side.along_reduction ? extent : steps;
+  box.leading = static_cast<std::uint64_t>(side.leading);
+  box.line_bytes = static_cast<std::uint32_t>(mgemm_kernel::panel_bytes(line));
+  box.lines = static_cast<std::uint32_t>(side.along_reduction ? side.tile_extent : row.tile_steps);
+  return box;
+}
+
+cuda::TensorMapDataType data_type(Type type) {
+  switch (type) {
+    case Type::bf16:
+      return cuda::TensorMapDataType::BFloat16;
+    case Type::f16:
+      return cuda::TensorMapDataType::Float16;
+    case Type::tf32:
+      return cuda::TensorMapDataType::TFloat32;  // rounds to nearest even on the way
+    case Type::f32:
+      break;
+  }
+  return cuda::TensorMapDataType::Float32;
+}
+
+cuda::TensorMapSwizzle swizzle_of(std::uint32_t line_bytes) {
+  switch (line_bytes) {
+    case 128:
+      return cuda::TensorMapSwizzle::Bytes128;
+    case 64:
+      return cuda::TensorMapSwizzle::Bytes64;
+    case 32:
+      return cuda::TensorMapSwizzle::Bytes32;
+    default:
+      return cuda::TensorMapSwizzle::None;
+  }
+}
+
+}  // namespace
+
+TensorBox box_of_a(const KernelRow& row, const Problem& problem, std::uint64_t address) {
+  return box_of(row, problem, {problem.op != Op::tn, row.tile_rows, output_rows(problem), problem.lda}, address);
+}
+
+TensorBox box_of_b(const KernelRow& row, const Problem& problem, std::uint64_t address) {
+  return box_of(row, problem, {problem.op == Op::nt, row.tile_columns, output_columns(problem), problem.ldb}, address);
+}
+
+mgemm_kernel::TensorMap encode_tensor_map(cuda::fn::TensorMapEncodeTiled* encode, const char* name,
+                                          const TensorBox& box) {
+  const auto size = static_cast<std::uint64_t>(size_of(box.type));
+  const std::array<std::uint64_t, 2> extents{box.inner, box.outer};
+  const std::array<std::uint64_t, 1> strides{box.leading * size};
+  const std::array<std::uint32_t, 2> lines{static_cast<std::uint32_t>(box.line_bytes / size), box.lines};
+  constexpr std::array<std::uint32_t, 2> every_element{1, 1};
+  cuda::TensorMap map{};
+  check(encode(&map, data_type(box.type), 2, reinterpret_cast<void*>(box.address), extents.data(), strides.data(),
+               lines.data(), every_element.data(), cuda::TensorMapInterleave::None, swizzle_of(box.line_bytes),
+               cuda::TensorMapL2Promotion::Bytes256, cuda::TensorMapFill::Zeros),
+        "cuTensorMapEncodeTiled", "{} at {:#x}, {} x {} elements", name, box.address, box.outer, box.inner);
+  return std::bit_cast<mgemm_kernel::TensorMap>(map);
+}
+
+}  // namespace mgemm
