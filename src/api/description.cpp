@@ -89,6 +89,7 @@ mgemm_description describe(const Context& context, const Plan& plan, const Work&
     std::copy(launch->block.begin(), launch->block.end(), d.block);
     d.shared_bytes = launch->shared_bytes;
   }
+  d.profile = profile_of(plan.contract);
   copy_text(to_string(plan.problem), d.problem);
   copy_text(to_string(plan.contract), d.contract);
   copy_text(plan.kernel, d.kernel);
@@ -104,6 +105,7 @@ std::string describe_json(const Context& context, const Plan& plan, const Work& 
     json.member("problem", d.problem);
     json.member("device", context.device->facts().name);
     json.member("contract", d.contract);
+    json.member("profile", d.profile);
     json.member("slices", [&] {
       json.object([&] {
         json.member("count", plan.contract.slices.count);

@@ -14,6 +14,7 @@
 #include "device/current_context.hpp"
 #include "module/module_code.hpp"
 #include "module/qualify.hpp"
+#include "module/tensor_probe.hpp"
 #include "module/verdict.hpp"
 
 namespace mgemm {
@@ -73,19 +74,23 @@ void qualify_all(CudaDevice& device, const LoadedModule& loaded, Kernels& kernel
   for (const auto& [symbol, kernel] : kernels) {
     if (kernel.state == KernelState::usable) symbols.push_back(symbol);
   }
+  if (symbols.empty()) return;
   const DeviceFacts& facts = device.facts();
-  if (is_verdict_kept(loaded, facts, symbols, cache_directory)) return;
+  const Type type = find_kernel(symbols.front())->in_type;  // of all in the module
+  const TensorSet& set = tensor_set_for(type, device, cache_directory);
+  const std::string contract = to_string(contract_for(type, set));
+  if (is_verdict_kept(loaded, facts, contract, symbols, cache_directory)) return;
   bool passed = true;
   for (const std::string_view symbol : symbols) {
     LoadedKernel& kernel = kernels.at(symbol);
-    kernel.reason = qualify(device, *find_kernel(symbol), kernel.function);
+    kernel.reason = qualify(device, *find_kernel(symbol), set, kernel.function);
     if (kernel.reason.empty()) continue;
     passed = false;
     kernel.state = KernelState::broken;
     log_once(MGEMM_LOG_ERROR, fmt::format("kernel {} does not compute its contract on {} and will not be used: {}",
                                           symbol, facts.name, kernel.reason));
   }
-  if (passed) keep_verdict(loaded, facts, symbols, cache_directory);
+  if (passed) keep_verdict(loaded, facts, contract, symbols, cache_directory);
 }
 
 /// Whether an error is the module's own: another may do better. All else (no memory, no compiler, an internal error)

@@ -117,7 +117,7 @@ std::string text_of(const ProbeBlock& block, Type type, std::int64_t index) {
   return fmt::format("{:#0{}x} ({})", bits, 2 + 2 * size_of(type), value);
 }
 
-Probe make_probe(const KernelRow& row, const Edge& edge, std::int64_t depth, int number) {
+Probe make_probe(const KernelRow& row, const TensorSet& set, const Edge& edge, std::int64_t depth, int number) {
   constexpr std::array<std::pair<float, float>, 4> scalars{
       {{1.0F, 0.0F}, {-1.25F, 0.0F}, {1.0F, 1.0F}, {0.75F, -0.5F}}};
   const auto& [alpha, beta] = scalars.at(static_cast<size_t>(number) % scalars.size());
@@ -138,7 +138,7 @@ Probe make_probe(const KernelRow& row, const Edge& edge, std::int64_t depth, int
   p.lda = leading(layout_a(p).columns);
   p.ldb = leading(layout_b(p).columns);
   p.ldout = layout_out(p).columns + number % 4;
-  Contract contract = contract_of(p);
+  Contract contract = contract_of(p, set);
   contract.slices =
       row.slices == SliceMode::single ? Slices{1, depth} : Slices{ceil_div(depth, shortest_slice), shortest_slice};
   contract.fold = row.slices == SliceMode::f64 ? Fold::f64 : Fold::f32;
@@ -147,7 +147,7 @@ Probe make_probe(const KernelRow& row, const Edge& edge, std::int64_t depth, int
 
 }  // namespace
 
-std::vector<Probe> probes_for(const KernelRow& row) {
+std::vector<Probe> probes_for(const KernelRow& row, const TensorSet& set) {
   const std::int64_t rows = row.tile_rows;
   const std::int64_t columns = row.tile_columns;
   const std::int64_t steps = row.tile_steps;
@@ -164,7 +164,7 @@ std::vector<Probe> probes_for(const KernelRow& row) {
   std::vector<Probe> probes;
   int number = 0;
   for (const std::int64_t depth : depths) {
-    probes.push_back(make_probe(row, edges.at(static_cast<size_t>(number) % edges.size()), depth, number));
+    probes.push_back(make_probe(row, set, edges.at(static_cast<size_t>(number) % edges.size()), depth, number));
     ++number;
   }
   return probes;
@@ -211,11 +211,8 @@ ProbeBlock make_block(const Probe& probe, std::string_view name) {
 
 ProbeBlock expected_block(const Probe& probe, const ProbeBlock& before) {
   ProbeBlock after = before;
-  EvaluatorInput input =
-      evaluator_input(probe.problem, after.operands(probe, reinterpret_cast<std::uint64_t>(after.bytes.data())));
-  input.slices = probe.contract.slices;
-  input.fold = probe.contract.fold;
-  evaluate(input, best_isa(), 1);
+  const mgemm_operands operands = after.operands(probe, reinterpret_cast<std::uint64_t>(after.bytes.data()));
+  evaluate(evaluator_input(probe.problem, probe.contract, operands), best_isa(), 1);
   return after;
 }
 

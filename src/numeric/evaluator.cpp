@@ -236,8 +236,8 @@ EvaluatorInput evaluator_input(const Problem& problem, const Contract& contract)
           .fold = contract.fold};
 }
 
-EvaluatorInput evaluator_input(const Problem& problem, const mgemm_operands& operands) {
-  EvaluatorInput input = evaluator_input(problem, contract_of(problem));
+EvaluatorInput evaluator_input(const Problem& problem, const Contract& contract, const mgemm_operands& operands) {
+  EvaluatorInput input = evaluator_input(problem, contract);
   input.a = at_address<const void>(operands.a);
   input.a_strides = strides_a(problem);
   input.b = at_address<const void>(operands.b);

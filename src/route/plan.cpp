@@ -4,6 +4,7 @@
 
 #include "base/error.hpp"
 #include "base/log.hpp"
+#include "module/tensor_probe.hpp"
 #include "route/dispatch.hpp"
 
 namespace mgemm {
@@ -25,6 +26,13 @@ bool is_empty(const Problem& problem) { return output_rows(problem) == 0 || outp
   if (any(KernelState::broken)) throw Error(MGEMM_QUALIFICATION, text);
   if (any(KernelState::excluded)) throw Error(MGEMM_EXCLUDED, text);
   throw Error(plan.passed_over.front().failure, text, plan.passed_over.front().failure_code);
+}
+
+/// The contracts that hold on the plan's device.
+const TensorSet& set_on(const PlanTarget& target, const Problem& problem) {
+  if (target.cuda != nullptr) return tensor_set_for(problem.in_type, *target.cuda, target.cache_directory);
+  const DeviceFacts& facts = target.device.facts();
+  return set_of_profile("profile", 10 * facts.compute_major + facts.compute_minor);
 }
 
 void plan_kernel(CudaDevice& device, const std::string& cache_directory, const std::vector<const KernelRow*>& rows,
@@ -63,7 +71,7 @@ Plan make_plan(const PlanTarget& target, const Problem& problem, std::int32_t al
   const DeviceFacts& facts = target.device.facts();
   Plan plan;
   plan.problem = problem;
-  plan.contract = contract_of(problem);
+  plan.contract = contract_of(problem, set_on(target, problem));
   plan.alignment = alignment;
   if (is_empty(problem)) {
     plan.kernel = "none";
@@ -73,7 +81,7 @@ Plan make_plan(const PlanTarget& target, const Problem& problem, std::int32_t al
     plan_kernel(*target.cuda, target.cache_directory, rows, plan);
   } else {
     plan.kernel = "evaluator";
-    plan.work = HostProduct{problem, {}};
+    plan.work = HostProduct{problem, plan.contract, {}};
   }
   log(MGEMM_LOG_INFO, "plan {} on {}: {} by {}", to_string(problem), facts.name, to_string(plan.contract), plan.kernel);
   return plan;

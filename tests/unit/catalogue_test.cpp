@@ -58,7 +58,7 @@ TEST_CASE("every problem has kernels, and only ones that cover it") {
   std::set<std::string_view> first_choices;
   for (int round = 0; round < 10000; ++round) {
     const Problem problem = random_problem(random);
-    const Contract contract = contract_of(problem);
+    const Contract contract = contract_of(problem, sm90_set);
     const auto alignment = static_cast<std::int32_t>(size_of(problem.in_type) << uniform(random, 0, 3));
     CAPTURE(to_string(problem), alignment);
     const auto found = candidates(problem, contract, alignment, 132);

@@ -206,7 +206,7 @@ TEST_CASE("module code: PTX that cannot be compiled", "[cache]") {
 // Catches messages of the assembling thread that reach the user's callback while the library holds a lock.
 TEST_CASE("module code: a log callback may plan the same module from another thread", "[cache]") {
   const Problem chosen = problem_from_string("nn:f32:5x6x7");
-  const KernelRow& row = *candidates(chosen, contract_of(chosen), 4,
+  const KernelRow& row = *candidates(chosen, contract_of(chosen, sm90_set), 4,
                                      fake::DeviceFacts{}.attributes.at(cuda::DeviceAttribute::MultiprocessorCount))
                               .front();
   const std::string module(row.module.view());

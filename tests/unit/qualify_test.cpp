@@ -48,7 +48,7 @@ std::string verdict_on(std::string_view symbol, const std::function<void(const f
   check(driver().cuFuncSetAttribute(function, cuda::FunctionAttribute::MaxDynamicSharedSizeBytes, row.shared_bytes()),
         "cuFuncSetAttribute");
   const auto before = board.driver.live();
-  std::string verdict = qualify(device, row, function);
+  std::string verdict = qualify(device, row, sm90_set, function);
   CHECK(board.driver.live() == before);
   return verdict;
 }
@@ -97,7 +97,7 @@ TEST_CASE("probes: every kernel gets every class") {
     std::set<std::int64_t> rows, columns, rests;
     bool below_a_stage = false, past_all_stages = false, uneven_slice = false, exceptional = false, ordinary = false;
     bool old_is_read = false, old_is_not = false, scaled = false;
-    for (const Probe& probe : probes_for(row)) {
+    for (const Probe& probe : probes_for(row, sm90_set)) {
       const Problem& p = probe.problem;
       const std::int64_t depth = reduction(p);
       CAPTURE(to_string(p));

@@ -11,6 +11,7 @@
 #include "compile/assemble.hpp"
 #include "compile/module_text.hpp"
 #include "compile/nvrtc_sources.hpp"
+#include "compile/tensor_probe_text.hpp"
 #include "module/resources.hpp"
 #include "support/broken_kernels.hpp"
 #include "support/test.hpp"
@@ -71,6 +72,21 @@ TEST_CASE("real modules: a kernel that spills and one that is missing are exclud
     CHECK(reason_to_exclude(missing, logged, limits, facts) == "its module does not have it");
     CHECK(reason_to_exclude(sound, logged, limits, facts) == "");
     CHECK(facts.local_bytes == 0);
+  }
+}
+
+// Catches a tensor probe that does not compile for a target, lacks a type's kernel, or spills: nothing but a GPU runs
+// it.
+TEST_CASE("real modules: the tensor probe compiles for every target") {
+  const auto nvrtc = real_nvrtc();
+  if (!nvrtc) MGEMM_SKIP(no_nvrtc);
+  for (const char* exact : {"compute_80", "compute_90a"}) {
+    const LoggedFacts logged = facts_of(*nvrtc, module_text(tensor_probe_module), embedded_files(), exact);
+    for (const TensorProbeKernel& kernel : tensor_probe_kernels) {
+      CAPTURE(exact, kernel.symbol);
+      REQUIRE(logged.contains(kernel.symbol));
+      CHECK(logged.find(kernel.symbol)->second.local_bytes == 0);
+    }
   }
 }
 

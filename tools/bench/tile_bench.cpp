@@ -27,6 +27,7 @@
 #include "memory/scratch.hpp"
 #include "module/qualify.hpp"
 #include "module/resources.hpp"
+#include "module/tensor_probe.hpp"
 #include "numeric/element.hpp"
 
 namespace {
@@ -76,7 +77,7 @@ KernelRow parse_tile(const std::string& text, const Problem& problem) {
   row.in_type = problem.in_type;
   row.out_type = problem.out_type;
   row.min_blocks = 1;
-  row.slices = contract_of(problem).slices.count == 1 ? SliceMode::single : SliceMode::f32;
+  row.slices = contract_of(problem, sm90_set).slices.count == 1 ? SliceMode::single : SliceMode::f32;
   constexpr std::string_view symbol = "mgemm_bench";
   std::ranges::copy(symbol, row.symbol.text.begin());
   return row;
@@ -159,7 +160,7 @@ double time_kernel(CudaDevice& device, const Graphs& graphs, const PrivateStream
   constexpr int thread_local_mode = 1;
   require(graphs.begin(handle, thread_local_mode), "cuStreamBeginCapture");
   for (std::int64_t i = 0; i < sets.count(); ++i) {
-    set_arguments(launch, problem, contract_of(problem), sets.operands(problem, i));
+    set_arguments(launch, problem, contract_of(problem, sm90_set), sets.operands(problem, i));
     device.enqueue(launch, stream.handle());
   }
   void* graph = nullptr;
@@ -203,7 +204,8 @@ Candidate make_candidate(CudaDevice& device, const KernelRow& row) {
     const ResourceFacts facts = read_attributes(device.driver(), candidate.kernel->function());
     candidate.remark = fmt::format("{} registers", facts.registers);
     if (facts.local_bytes != 0) candidate.remark += fmt::format(", {} bytes of local memory", facts.local_bytes);
-    const std::string verdict = qualify(device, row, candidate.kernel->function());
+    const std::string verdict =
+        qualify(device, row, tensor_set_for(row.in_type, device, ""), candidate.kernel->function());
     if (verdict.empty()) return candidate;
     candidate.remark = "wrong: " + verdict;
   } catch (const Error& error) {
@@ -216,7 +218,7 @@ Candidate make_candidate(CudaDevice& device, const KernelRow& row) {
 /// What a kernel depends on besides the tile.
 std::string kind_of(const Problem& problem) {
   return fmt::format("{} {} {} {}", name_of(problem.op), name_of(problem.in_type), name_of(problem.out_type),
-                     contract_of(problem).slices.count > 1);
+                     contract_of(problem, sm90_set).slices.count > 1);
 }
 
 int run(int argc, char** argv) {
@@ -235,7 +237,7 @@ int run(int argc, char** argv) {
   std::map<std::string, Candidate> made;
   for (const std::string& text : texts) {
     const Problem problem = problem_from_string(text);
-    const Contract contract = contract_of(problem);
+    const Contract contract = contract_of(problem, sm90_set);
     const Sets sets(device, problem, stream.handle());
     const auto report = [&](const std::string& name, const KernelRow& row) {
       const auto [at, is_new] = made.try_emplace(kind_of(problem) + name);
