@@ -15,6 +15,7 @@
 #include "module/resources.hpp"
 #include "support/broken_kernels.hpp"
 #include "support/test.hpp"
+#include "support/wgmma_kernels.hpp"
 
 namespace {
 
@@ -73,6 +74,24 @@ TEST_CASE("real modules: a kernel that spills and one that is missing are exclud
     CHECK(reason_to_exclude(sound, logged, limits, facts) == "");
     CHECK(facts.local_bytes == 0);
   }
+}
+
+// Catches an advisory of the real assembler that is not seen, and one that is seen where nothing was put in.
+TEST_CASE("real modules: a kernel that the assembler put a wait into is excluded by its log") {
+  const auto nvrtc = real_nvrtc();
+  if (!nvrtc) MGEMM_SKIP(no_nvrtc);
+  const KernelRow& row = *find_kernel("mgemm_f32_nn_single_a4_small");
+  const auto reason = [&](bool waits) {
+    const std::string text = wgmma_text(row.symbol.view(), row.threads(), "p.rows & 0x3f", waits);
+    ResourceFacts facts;
+    return reason_to_exclude(row, facts_of(*nvrtc, text, embedded_files(), "compute_90a"),
+                             {target_of("compute_90a").shared_bytes}, facts);
+  };
+  CHECK(reason(true) == "");
+  const std::string unawaited = reason(false);
+  CAPTURE(unawaited);
+  CHECK(unawaited.find("the assembler says: ") == 0);
+  CHECK(unawaited.find("C7517") != std::string::npos);
 }
 
 // Catches a tensor probe that does not compile for a target, lacks a type's kernel, or spills: nothing but a GPU runs

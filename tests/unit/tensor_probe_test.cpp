@@ -227,7 +227,7 @@ TEST_CASE("tensor cores: the probe's machine code is kept, what came of it is no
   const auto start = [&](const TensorSet& set) {
     const FakeBoard board("NVIDIA H200", set);
     const FakeHelper helper("bf16_nn_single_a2_square");
-    const auto made = [] { return cache_counters().compiles.at(static_cast<size_t>(Kind::machine_code) - 1); };
+    const auto made = [] { return cache_counters().compiles.at(index_of(Kind::machine_code)); };
     const std::uint64_t before = made();
     const mamba_gemm::Context gpu = FakeBoard::context(cache.c_str());
     CudaDevice device(driver(), 0, nullptr);
