@@ -54,6 +54,7 @@ void plan_kernel(CudaDevice& device, const std::string& cache_directory, const s
     plan.work = launch;
     plan.kernel = row->symbol.view();
     plan.code = std::move(kernel.artifact);
+    plan.qualification = kernel.qualification;
     return;
   }
   if (!plan.passed_over.empty()) fail_all(plan);

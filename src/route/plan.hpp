@@ -28,6 +28,7 @@ struct Plan {
   std::string kernel;                            // symbol, "evaluator" or "none"
   Work work;                                     // without operands
   std::shared_ptr<const ArtifactIdentity> code;  // of the kernel; nullptr if no compiled code is involved
+  Qualification qualification;                   // of that code
   std::vector<PassedOver> passed_over;           // kernels that would have been chosen before
 };
 
