@@ -14,6 +14,7 @@
 #include "compile/tensor_probe_text.hpp"
 #include "module/resources.hpp"
 #include "support/broken_kernels.hpp"
+#include "support/proxy_kernels.hpp"
 #include "support/test.hpp"
 #include "support/wgmma_kernels.hpp"
 
@@ -92,6 +93,23 @@ TEST_CASE("real modules: a kernel that the assembler put a wait into is excluded
   CAPTURE(unawaited);
   CHECK(unawaited.find("the assembler says: ") == 0);
   CHECK(unawaited.find("C7517") != std::string::npos);
+}
+
+// Catches a kernel without a proxy fence for tests/gpu that does not compile, or that admission would refuse, or that
+// differs from the sound one by more than the fence.
+TEST_CASE("real modules: the kernels with and without a proxy fence compile and are admitted") {
+  const auto nvrtc = real_nvrtc();
+  if (!nvrtc) MGEMM_SKIP(no_nvrtc);
+  const KernelRow row = proxy_row();
+  for (const bool with_fence : {true, false}) {
+    CAPTURE(with_fence);
+    const LoggedFacts logged = facts_of(*nvrtc, proxy_text(with_fence), embedded_files(), "compute_90a");
+    ResourceFacts facts;
+    CHECK(reason_to_exclude(row, logged, {target_of("compute_90a").shared_bytes}, facts) == "");
+  }
+  const std::string fence = "fence.proxy.async";
+  CHECK(proxy_text(true).find(fence) != std::string::npos);
+  CHECK(proxy_text(false).find(fence) == std::string::npos);
 }
 
 // Catches a tensor probe that does not compile for a target, lacks a type's kernel, or spills: nothing but a GPU runs
