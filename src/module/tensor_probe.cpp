@@ -73,8 +73,8 @@ struct Observation {
   ProbeBlock before, after;
 };
 
-ProbeBlock run(CudaDevice& device, const ScopedModule& module, const TensorProbeKernel& kernel, const Probe& probe,
-               const ProbeBlock& before) {
+ProbeBlock run_probe(CudaDevice& device, const ScopedModule& module, const TensorProbeKernel& kernel,
+                     const Probe& probe, const ProbeBlock& before) {
   const auto bytes = static_cast<std::int64_t>(before.bytes.size());
   const PrivateStream stream(device);
   const Scratch scratch(device, bytes);
@@ -103,7 +103,7 @@ std::vector<Observation> observe(CudaDevice& device, const std::string& cache_di
     const std::vector<Probe> probes = tensor_probes(kernel.type, tensor_sets.front());
     for (std::size_t number = 0; number < probes.size(); ++number) {
       ProbeBlock before = tensor_block(probes[number]);
-      ProbeBlock after = run(device, module, kernel, probes[number], before);
+      ProbeBlock after = run_probe(device, module, kernel, probes[number], before);
       seen.push_back({kernel.type, number, std::move(before), std::move(after)});
     }
   }

@@ -220,7 +220,8 @@ TEST_CASE("start: whichever call of the driver or of NVRTC fails, the next try w
   // The driver is called in the same places as with machine code: one class of error is enough.
   if (!machine_code && fault.status == MGEMM_OUT_OF_MEMORY && fault.driver) return;
   // And qualifying halves takes long; with a verdict, the probe of the tensor cores is what is left.
-  if (!warm && fault.driver && work.product.problem.in_type != MGEMM_TYPE_F32) return;
+  const bool tensor = work.product.problem.in_type != MGEMM_TYPE_F32;
+  if (tensor && fault.driver && (!warm || fault.status == MGEMM_OUT_OF_MEMORY)) return;
   const FaultyCalls quick({.without_sync = true});
   std::optional<FakeHelper> helper;
   {

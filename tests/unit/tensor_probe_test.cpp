@@ -44,37 +44,44 @@ std::int64_t probe_launches(const fake::Driver& driver) {
   });
 }
 
-/// What tensor cores with these parameters make of a probe.
-template <Type type>
-std::vector<float> product_by(FusedSum sum, const Probe& probe, const ProbeBlock& block) {
-  using Element = typename Encoding<type, Side::a>::Element;
+/// A matrix with its rows along the reduction as words of fused sums.
+template <Type type, Side side>
+std::vector<std::uint32_t> encoded(const std::byte* first, std::int64_t count) {
+  using Element = typename Encoding<type, side>::Element;
+  const auto* const elements = reinterpret_cast<const Element*>(first);
+  std::vector<std::uint32_t> words;
+  for (std::int64_t i = 0; i < count; ++i) words.push_back(Encoding<type, side>::encode(elements[i]));
+  return words;
+}
+
+struct Words {
+  std::vector<std::uint32_t> a, b;
+};
+
+Words words_of(const Probe& probe, const ProbeBlock& block) {
   const Problem& p = probe.problem;
-  const auto* const a = reinterpret_cast<const Element*>(block.bytes.data() + block.a);
-  const auto* const b = reinterpret_cast<const Element*>(block.bytes.data() + block.b);
+  const auto both = [&]<Type type>() -> Words {
+    return {encoded<type, Side::a>(block.bytes.data() + block.a, output_rows(p) * p.lda),
+            encoded<type, Side::b>(block.bytes.data() + block.b, output_columns(p) * p.ldb)};
+  };
+  return p.in_type == Type::bf16  ? both.operator()<Type::bf16>()
+         : p.in_type == Type::f16 ? both.operator()<Type::f16>()
+                                  : both.operator()<Type::tf32>();
+}
+
+/// What tensor cores with these parameters make of a probe.
+std::vector<float> product_by(FusedSum sum, const Problem& p, const Words& words) {
   std::vector<float> result;
   for (std::int64_t i = 0; i < output_rows(p); ++i) {
     for (std::int64_t j = 0; j < output_columns(p); ++j) {
       float value = 0;
       for (std::int64_t r = 0; r < reduction(p); r += sum.terms) {
-        std::vector<std::uint32_t> row;
-        std::vector<std::uint32_t> column;
-        for (std::int64_t k = r; k < r + sum.terms; ++k) {
-          row.push_back(Encoding<type, Side::a>::encode(a[i * p.lda + k]));
-          column.push_back(Encoding<type, Side::b>::encode(b[j * p.ldb + k]));
-        }
-        value = fused_sum(sum, value, row.data(), 1, column.data(), 1);
+        value = fused_sum(sum, value, words.a.data() + i * p.lda + r, 1, words.b.data() + j * p.ldb + r, 1);
       }
       result.push_back(value);
     }
   }
   return result;
-}
-
-std::vector<float> product_by(FusedSum sum, const Probe& probe, const ProbeBlock& block) {
-  const Type type = probe.problem.in_type;
-  return type == Type::bf16  ? product_by<Type::bf16>(sum, probe, block)
-         : type == Type::f16 ? product_by<Type::f16>(sum, probe, block)
-                             : product_by<Type::tf32>(sum, probe, block);
 }
 
 std::int64_t differences(const std::vector<float>& one, const std::vector<float>& other) {
@@ -247,7 +254,8 @@ TEST_CASE("tensor cores: the probe's numbers tell every two arithmetics apart") 
       const FusedSum known = fused_sums[static_cast<size_t>(contract_for(kernel.type, set).arithmetic)];
       const Probe ordinary = tensor_probes(kernel.type, set).at(0);
       const ProbeBlock block = tensor_block(ordinary);
-      const std::vector<float> right = product_by(known, ordinary, block);
+      const Words words = words_of(ordinary, block);
+      const std::vector<float> right = product_by(known, ordinary.problem, words);
       // What the comparison on a board goes by.
       const ProbeBlock expected = expected_block(ordinary, block);
       CHECK(std::memcmp(expected.bytes.data() + expected.out, right.data(), right.size() * sizeof(float)) == 0);
@@ -255,7 +263,7 @@ TEST_CASE("tensor cores: the probe's numbers tell every two arithmetics apart") 
         for (int fraction = 21; fraction <= product_fraction; ++fraction) {
           if (terms == known.terms && fraction == known.fraction) continue;
           CAPTURE(kernel.symbol, set.name, terms, fraction);
-          CHECK(differences(right, product_by({terms, fraction}, ordinary, block)) >= 10);
+          CHECK(differences(right, product_by({terms, fraction}, ordinary.problem, words)) >= 10);
         }
       }
     }

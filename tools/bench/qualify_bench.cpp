@@ -38,6 +38,7 @@ std::vector<const KernelRow*> first_rows() {
   std::map<std::string_view, const KernelRow*> rows;
   for (const KernelRow& row : catalogue()) rows.try_emplace(row.module.view(), &row);
   std::vector<const KernelRow*> result;
+  result.reserve(rows.size());
   for (const auto& [name, row] : rows) result.push_back(row);
   return result;
 }
