@@ -230,7 +230,8 @@ enum {
   MGEMM_STREAM_CALLER = 2 /* `stream` is the caller's CUstream; 0 is the legacy default stream */
 };
 
-enum { MGEMM_PROFILE_SM90 = 90 }; /* which board's contracts and catalogue the reference device follows */
+/* Whose tensor cores' contracts the reference device follows (docs/contracts.md); f32 has the same bits in all. */
+enum { MGEMM_PROFILE_SM80 = 80, MGEMM_PROFILE_SM90 = 90 };
 
 typedef struct mgemm_context_options {
   size_t struct_size;
@@ -369,8 +370,9 @@ typedef uint64_t mgemm_launch;
  * element size to 256, or 0 for no more than that size; it counts for no more than 16, and than what the leading
  * dimensions are multiples of. It selects among kernels with the same bits. May compile (seconds, cold) and load code.
  * The context keeps the plans it made and used last, and gives one of them if it is asked for the same again. Errors:
- * MGEMM_INVALID_ARGUMENT, MGEMM_UNSUPPORTED, MGEMM_EXCLUDED and MGEMM_QUALIFICATION (no kernel for it may be used, or
- * none computes its contract on this device; the text says why of each), MGEMM_NO_COMPILER, MGEMM_COMPILE,
+ * MGEMM_INVALID_ARGUMENT, MGEMM_UNSUPPORTED (among others: the device's tensor cores add in a way that no contract
+ * has), MGEMM_EXCLUDED and MGEMM_QUALIFICATION (no kernel for it may be used, or none computes its contract on this
+ * device; the text says why of each), MGEMM_NO_COMPILER, MGEMM_COMPILE,
  * MGEMM_DRIVER, MGEMM_OUT_OF_MEMORY. Not in capture unless the plan is already kept: MGEMM_CAPTURE_MISS otherwise. */
 MGEMM_API mgemm_status mgemm_plan_create(mgemm_plan* plan, mgemm_context context, const mgemm_problem* problem,
                                          int32_t alignment) MGEMM_NOEXCEPT;
@@ -454,7 +456,9 @@ typedef struct mgemm_description {
   char contract[48]; /* for example "F32_FMA/1" : name and revision */
   char kernel[96];   /* symbol; "evaluator" on the reference device, "none" for an empty output */
   char identity[72]; /* 64 hexadecimal digits: the route identity, see docs/identity.md */
-  uint64_t reserved[4];
+  int32_t profile;   /* MGEMM_PROFILE_* of a reference device that gives the same bits */
+  int32_t reserved0;
+  uint64_t reserved[3];
 } mgemm_description;
 
 /* What a plan or launch is. */

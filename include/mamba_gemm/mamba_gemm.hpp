@@ -302,10 +302,11 @@ class Context {
     return Context(chosen);
   }
 
-  /// The CPU; `threads` 0 means all that the process may run on.
-  static Context reference(std::int32_t threads = 0) {
+  /// The CPU; `threads` 0 means all that the process may run on, `profile` is whose contracts it follows.
+  static Context reference(std::int32_t threads = 0, std::int32_t profile = MGEMM_PROFILE_SM90) {
     mgemm_context_options chosen = options(MGEMM_DEVICE_REFERENCE);
     chosen.threads = threads;
+    chosen.profile = profile;
     return Context(chosen);
   }
 

@@ -63,6 +63,13 @@ void write_passed_over(JsonWriter& json, const PassedOver& it) {
   });
 }
 
+void write_qualification(JsonWriter& json, const Qualification& it) {
+  json.object([&] {
+    json.member("by", it.by_verdict ? "verdict" : "probes");
+    json.member("microseconds", static_cast<std::int64_t>(1000 * it.milliseconds));
+  });
+}
+
 void write_operands(JsonWriter& json, const mgemm_description& d) {
   json.object([&] {
     json.member("a", hex(d.a));
@@ -89,6 +96,7 @@ mgemm_description describe(const Context& context, const Plan& plan, const Work&
     std::copy(launch->block.begin(), launch->block.end(), d.block);
     d.shared_bytes = launch->shared_bytes;
   }
+  d.profile = profile_of(plan.contract);
   copy_text(to_string(plan.problem), d.problem);
   copy_text(to_string(plan.contract), d.contract);
   copy_text(plan.kernel, d.kernel);
@@ -104,6 +112,7 @@ std::string describe_json(const Context& context, const Plan& plan, const Work& 
     json.member("problem", d.problem);
     json.member("device", context.device->facts().name);
     json.member("contract", d.contract);
+    json.member("profile", d.profile);
     json.member("slices", [&] {
       json.object([&] {
         json.member("count", plan.contract.slices.count);
@@ -117,6 +126,7 @@ std::string describe_json(const Context& context, const Plan& plan, const Work& 
     json.member("alignment", d.alignment);
     json.member("scratch_bytes", d.scratch_bytes);
     json.member("identity", d.identity);
+    if (plan.code != nullptr) json.member("qualification", [&] { write_qualification(json, plan.qualification); });
     json.member("passed_over", [&] {
       json.array([&] {
         for (const PassedOver& it : plan.passed_over) write_passed_over(json, it);

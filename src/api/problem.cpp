@@ -33,7 +33,7 @@ mgemm_status mgemm_problem_from_string(mgemm_problem* problem, size_t size, cons
 mgemm_status mgemm_evaluate(int32_t profile, const mgemm_problem* problem, const mgemm_operands* operands,
                             int64_t count, const int64_t* rows, const int64_t* columns, float* values) noexcept {
   return guarded([&] {
-    if (profile != MGEMM_PROFILE_SM90) invalid("profile is {}; it must be MGEMM_PROFILE_SM90 (90)", profile);
+    const TensorSet& set = set_of_profile("profile", profile);
     const Problem checked = check_problem(read_struct(problem, "problem"));
     const mgemm_operands known = read_struct(operands, "operands");
     if (count < 0) invalid("count is {}; it must be 0 or more", count);
@@ -54,6 +54,7 @@ mgemm_status mgemm_evaluate(int32_t profile, const mgemm_problem* problem, const
     }
     check_inputs(checked, known);
     if (checked.beta != 0 || known.out != 0) check_output(checked, known);
-    evaluate_elements(evaluator_input(checked, known), row_span, column_span, std::span(values, length), 0);
+    evaluate_elements(evaluator_input(checked, contract_of(checked, set), known), row_span, column_span,
+                      std::span(values, length), 0);
   });
 }

@@ -7,6 +7,7 @@
 #include <fmt/core.h>
 
 #include "base/error.hpp"
+#include "compile/tensor_probe_text.hpp"
 
 namespace mgemm {
 namespace {
@@ -48,6 +49,7 @@ std::string kernels_text(std::span<const KernelRow> rows) {
 }
 
 std::string module_text(std::string_view module) {
+  if (module == tensor_probe_module) return tensor_probe_text();
   std::vector<KernelRow> rows;
   std::ranges::copy_if(catalogue(), std::back_inserter(rows),
                        [&](const KernelRow& row) { return row.module.view() == module; });

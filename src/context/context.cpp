@@ -19,9 +19,7 @@ void check_stream_options(const mgemm_context_options& options) {
 }
 
 void make_reference(Context& context, const mgemm_context_options& options) {
-  if (options.profile != MGEMM_PROFILE_SM90) {
-    invalid("options.profile is {}; it must be MGEMM_PROFILE_SM90 (90)", options.profile);
-  }
+  set_of_profile("options.profile", options.profile);
   if (options.ordinal != 0) invalid("options.ordinal is {}; the reference device has only 0", options.ordinal);
   if (options.cu_context != 0) {
     invalid("options.cu_context is {:#x}; it must be 0 for the reference device", options.cu_context);

@@ -20,7 +20,9 @@ std::vector<const KernelRow*> first_choices(const Context& context, std::span<co
   if (context.cuda == nullptr) return rows;
   for (const auto& [problem, alignment] : items) {
     if (output_rows(problem) == 0 || output_columns(problem) == 0) continue;
-    const auto all = candidates(problem, contract_of(problem), alignment, board_of(context.device->facts()));
+    // The same kernels in every set: its slices are all that dispatch looks at.
+    const Contract contract = contract_of(problem, tensor_sets.front());
+    const auto all = candidates(problem, contract, alignment, board_of(context.device->facts()));
     const auto first = std::ranges::find_if(all, [&p = problem](const KernelRow* row) { return fits_grid(*row, p); });
     if (first != all.end() && std::ranges::find(rows, *first) == rows.end()) rows.push_back(*first);
   }

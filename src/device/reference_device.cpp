@@ -69,7 +69,7 @@ class ReferenceDevice final : public Device {
     check_stream(stream);
     const auto* const product = std::get_if<HostProduct>(&work);
     if (product == nullptr) return;
-    evaluate(evaluator_input(product->problem, product->operands), isa_, threads_);
+    evaluate(evaluator_input(product->problem, product->contract, product->operands), isa_, threads_);
   }
 
  private:

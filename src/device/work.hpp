@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <variant>
 
-#include "numeric/problem.hpp"
+#include "numeric/contract.hpp"
 
 namespace mgemm {
 
@@ -26,6 +26,7 @@ struct KernelLaunch {
 /// A product on the reference device. Addresses are host addresses.
 struct HostProduct {
   Problem problem;
+  Contract contract;
   mgemm_operands operands{};
 };
 

@@ -47,7 +47,7 @@ void set_arguments(KernelLaunch& launch, const KernelBinding& kernel, const Prob
   params.slice_length = contract.slices.length;
   params.alpha = problem.alpha;
   params.beta = problem.beta;
-  if (kernel.row->tensor_maps && params.reduction != 0) {
+  if (kernel.row != nullptr && kernel.row->tensor_maps && params.reduction != 0) {
     arguments.a = encode_tensor_map(kernel.encode, "operands.a", box_of_a(*kernel.row, problem, operands.a));
     arguments.b = encode_tensor_map(kernel.encode, "operands.b", box_of_b(*kernel.row, problem, operands.b));
   }

@@ -19,7 +19,7 @@ bool fits_grid(const KernelRow& row, const Problem& problem);
 /// The launch of a kernel that fits, but for its function and the operands.
 KernelLaunch describe_grid(const KernelRow& row, const Problem& problem);
 
-/// A bound kernel: what its arguments are made of besides the problem and its operands.
+/// What a kernel's arguments are made of besides the problem and its operands; all null for one without a row.
 struct KernelBinding {
   const KernelRow* row = nullptr;
   cuda::fn::TensorMapEncodeTiled* encode = nullptr;  // the driver's, for rows with tensor maps

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -14,6 +16,7 @@
 #include "device/current_context.hpp"
 #include "module/module_code.hpp"
 #include "module/qualify.hpp"
+#include "module/tensor_probe.hpp"
 #include "module/verdict.hpp"
 
 namespace mgemm {
@@ -67,25 +70,45 @@ LoadedKernel admit(const CudaDevice& device, const KernelRow& row, cuda::Module 
 
 using Kernels = std::map<std::string_view, LoadedKernel>;
 
-/// Runs the probes of all admitted kernels, unless this very code has passed them before.
-void qualify_all(CudaDevice& device, const LoadedModule& loaded, Kernels& kernels, const std::string& cache_directory) {
-  std::vector<std::string_view> symbols;
-  for (const auto& [symbol, kernel] : kernels) {
-    if (kernel.state == KernelState::usable) symbols.push_back(symbol);
-  }
-  const DeviceFacts& facts = device.facts();
-  if (is_verdict_kept(loaded, facts, symbols, cache_directory)) return;
+/// Runs the probes of kernels. Whether all passed.
+bool run_probes(CudaDevice& device, const TensorSet& set, std::span<const std::string_view> symbols, Kernels& kernels) {
   bool passed = true;
   for (const std::string_view symbol : symbols) {
     LoadedKernel& kernel = kernels.at(symbol);
-    kernel.reason = qualify(device, *find_kernel(symbol), kernel.function);
+    kernel.reason = qualify(device, *find_kernel(symbol), set, kernel.function);
     if (kernel.reason.empty()) continue;
     passed = false;
     kernel.state = KernelState::broken;
     log_once(MGEMM_LOG_ERROR, fmt::format("kernel {} does not compute its contract on {} and will not be used: {}",
-                                          symbol, facts.name, kernel.reason));
+                                          symbol, device.facts().name, kernel.reason));
   }
-  if (passed) keep_verdict(loaded, facts, symbols, cache_directory);
+  return passed;
+}
+
+/// Qualifies all admitted kernels: by their probes, unless this very code has passed them before.
+void qualify_all(CudaDevice& device, std::string_view module, const LoadedModule& loaded, Kernels& kernels,
+                 const std::string& cache_directory) {
+  std::vector<std::string_view> symbols;
+  for (const auto& [symbol, kernel] : kernels) {
+    if (kernel.state == KernelState::usable) symbols.push_back(symbol);
+  }
+  if (symbols.empty()) return;
+  const DeviceFacts& facts = device.facts();
+  const Type type = find_kernel(symbols.front())->in_type;  // of all in the module
+  const TensorSet& set = tensor_set_for(type, device, cache_directory);
+  const std::string contract = to_string(contract_for(type, set));
+
+  const auto start = std::chrono::steady_clock::now();
+  Qualification result;
+  result.by_verdict = is_verdict_kept(loaded, facts, contract, symbols, cache_directory);
+  if (!result.by_verdict && run_probes(device, set, symbols, kernels)) {
+    keep_verdict(loaded, facts, contract, symbols, cache_directory);
+  }
+  const std::chrono::duration<double, std::milli> elapsed = std::chrono::steady_clock::now() - start;
+  result.milliseconds = elapsed.count();
+  for (const std::string_view symbol : symbols) kernels.at(symbol).qualification = result;
+  log(MGEMM_LOG_INFO, "module {} on {}: {} in {:.1f} ms", module, facts.name,
+      result.by_verdict ? "the verdict of an earlier start found" : "the probes run", result.milliseconds);
 }
 
 /// Whether an error is the module's own: another may do better. All else (no memory, no compiler, an internal error)
@@ -126,7 +149,7 @@ Kernels admit_all(CudaDevice& device, std::string_view module, LoadedModule& loa
       kernel.artifact = identity;
       kernels.emplace(row.symbol.view(), std::move(kernel));
     }
-    qualify_all(device, loaded, kernels, cache_directory);
+    qualify_all(device, module, loaded, kernels, cache_directory);
   } catch (...) {
     give_back("a module", [&] { check(device.driver().cuModuleUnload(loaded.module), "cuModuleUnload"); });
     throw;

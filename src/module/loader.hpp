@@ -20,14 +20,21 @@ enum class KernelState {
 /// As descriptions spell it.
 std::string_view to_string(KernelState state);
 
+/// How the kernels of a module came to be known as good.
+struct Qualification {
+  bool by_verdict = false;  // of an earlier start; else they ran their probes
+  double milliseconds = 0;  // that it took
+};
+
 /// A kernel of a module that is loaded in a CUDA context.
 struct LoadedKernel {
   cuda::Function function = nullptr;
   std::shared_ptr<const ArtifactIdentity> artifact;  // of its module
   ResourceFacts resources;
   KernelState state = KernelState::usable;
-  std::string reason;         // why it must not be used
-  Status failure = MGEMM_OK;  // of its module; with the driver's or NVRTC's code
+  Qualification qualification;  // of its module
+  std::string reason;           // why it must not be used
+  Status failure = MGEMM_OK;    // of its module; with the driver's or NVRTC's code
   int failure_code = 0;
 };
 

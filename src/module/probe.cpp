@@ -122,7 +122,7 @@ struct Depth {
   std::int64_t steps, slice;
 };
 
-Probe make_probe(const KernelRow& row, const Edge& edge, const Depth& reduction, int number) {
+Probe make_probe(const KernelRow& row, const TensorSet& set, const Edge& edge, const Depth& reduction, int number) {
   constexpr std::array<std::pair<float, float>, 4> scalars{
       {{1.0F, 0.0F}, {-1.25F, 0.0F}, {1.0F, 1.0F}, {0.75F, -0.5F}}};
   const auto& [depth, slice] = reduction;
@@ -144,7 +144,7 @@ Probe make_probe(const KernelRow& row, const Edge& edge, const Depth& reduction,
   p.lda = leading(layout_a(p).columns);
   p.ldb = leading(layout_b(p).columns);
   p.ldout = layout_out(p).columns + number % 4;
-  Contract contract = contract_of(p);
+  Contract contract = contract_of(p, set);
   contract.slices = row.slices == SliceMode::single ? Slices{1, depth} : Slices{ceil_div(depth, slice), slice};
   contract.fold = row.slices == SliceMode::f64 ? Fold::f64 : Fold::f32;
   return {p, contract, unit, !plain};
@@ -152,7 +152,7 @@ Probe make_probe(const KernelRow& row, const Edge& edge, const Depth& reduction,
 
 }  // namespace
 
-std::vector<Probe> probes_for(const KernelRow& row) {
+std::vector<Probe> probes_for(const KernelRow& row, const TensorSet& set) {
   const std::int64_t rows = row.tile_rows;
   const std::int64_t columns = row.tile_columns;
   const std::int64_t steps = row.tile_steps;
@@ -178,7 +178,7 @@ std::vector<Probe> probes_for(const KernelRow& row) {
   std::vector<Probe> probes;
   int number = 0;
   for (const Depth& depth : depths) {
-    probes.push_back(make_probe(row, edges.at(static_cast<size_t>(number) % edges.size()), depth, number));
+    probes.push_back(make_probe(row, set, edges.at(static_cast<size_t>(number) % edges.size()), depth, number));
     ++number;
   }
   return probes;
@@ -225,11 +225,8 @@ ProbeBlock make_block(const Probe& probe, std::string_view name) {
 
 ProbeBlock expected_block(const Probe& probe, const ProbeBlock& before) {
   ProbeBlock after = before;
-  EvaluatorInput input =
-      evaluator_input(probe.problem, after.operands(probe, reinterpret_cast<std::uint64_t>(after.bytes.data())));
-  input.slices = probe.contract.slices;
-  input.fold = probe.contract.fold;
-  evaluate(input, best_isa(), 1);
+  const mgemm_operands operands = after.operands(probe, reinterpret_cast<std::uint64_t>(after.bytes.data()));
+  evaluate(evaluator_input(probe.problem, probe.contract, operands), best_isa(), 1);
   return after;
 }
 

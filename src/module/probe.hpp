@@ -20,10 +20,10 @@ struct Probe {
   bool exceptional = false;
 };
 
-/// For each kernel: sizes round the edges of its tile, reductions below one stage and round all of them with every kind
-/// of remainder, uneven last slices, bases aligned no better than the kernel asks for, alpha, beta and bias, and rows
-/// with infinities, NaNs, -0, subnormals and overflow.
-std::vector<Probe> probes_for(const KernelRow& row);
+/// For each kernel, by the contracts of `set`: sizes round the edges of its tile, reductions below one stage and round
+/// all of them with every kind of remainder, uneven last slices, bases aligned no better than the kernel asks for,
+/// alpha, beta and bias, and rows with infinities, NaNs, -0, subnormals and overflow.
+std::vector<Probe> probes_for(const KernelRow& row, const TensorSet& set);
 
 /// The operands of a probe in one block: guards round each, random bytes in all gaps, and in an output that must not be
 /// read. The same in every process.

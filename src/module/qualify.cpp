@@ -43,10 +43,10 @@ std::string run(CudaDevice& device, Stream stream, std::uint64_t address, const 
 
 }  // namespace
 
-std::string qualify(CudaDevice& device, const KernelRow& row, cuda::Function function) {
+std::string qualify(CudaDevice& device, const KernelRow& row, const TensorSet& set, cuda::Function function) {
   std::vector<Trial> trials;
   std::int64_t most = 0;
-  for (const Probe& probe : probes_for(row)) {
+  for (const Probe& probe : probes_for(row, set)) {
     trials.push_back({probe, make_block(probe, row.symbol.view())});
     most = std::max(most, bytes_of(trials.back().block));
   }

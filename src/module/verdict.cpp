@@ -10,10 +10,12 @@
 namespace mgemm {
 namespace {
 
-Entry verdict_of(const LoadedModule& loaded, const DeviceFacts& facts, std::span<const std::string_view> kernels) {
-  Identity identity("mamba-gemm verdict", 1);
+Entry verdict_of(const LoadedModule& loaded, const DeviceFacts& facts, const std::string& contract,
+                 std::span<const std::string_view> kernels) {
+  Identity identity("mamba-gemm verdict", 2);
   identity.add("code", loaded.code)
       .add("device", device_identity(facts).digest())
+      .add("contract", contract)
       .add("probes", fmt::format("{}", probe_revision))
       .add("schedule", fmt::format("{}", schedule_revision));
   Entry entry;
@@ -27,18 +29,18 @@ Entry verdict_of(const LoadedModule& loaded, const DeviceFacts& facts, std::span
 
 }  // namespace
 
-bool is_verdict_kept(const LoadedModule& loaded, const DeviceFacts& facts, std::span<const std::string_view> kernels,
-                     const std::string& cache_directory) {
+bool is_verdict_kept(const LoadedModule& loaded, const DeviceFacts& facts, const std::string& contract,
+                     std::span<const std::string_view> kernels, const std::string& cache_directory) {
   if (loaded.kind != Kind::machine_code) return false;
-  const Entry wanted = verdict_of(loaded, facts, kernels);
+  const Entry wanted = verdict_of(loaded, facts, contract, kernels);
   const auto kept = store_for(cache_directory).load(wanted.key, wanted.kind);
   return kept && kept->payload == wanted.payload;
 }
 
-void keep_verdict(const LoadedModule& loaded, const DeviceFacts& facts, std::span<const std::string_view> kernels,
-                  const std::string& cache_directory) {
+void keep_verdict(const LoadedModule& loaded, const DeviceFacts& facts, const std::string& contract,
+                  std::span<const std::string_view> kernels, const std::string& cache_directory) {
   if (loaded.kind != Kind::machine_code) return;
-  store_for(cache_directory).keep(verdict_of(loaded, facts, kernels));
+  store_for(cache_directory).keep(verdict_of(loaded, facts, contract, kernels));
 }
 
 }  // namespace mgemm

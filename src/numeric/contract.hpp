@@ -3,6 +3,7 @@
 #include <array>
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "base/checked.hpp"
 #include "numeric/arithmetic.hpp"
@@ -36,15 +37,36 @@ struct ContractRevision {
   Arithmetic arithmetic;
 };
 inline constexpr ContractRevision f32_fma{"F32_FMA", 1, Arithmetic::fma32};
-inline constexpr ContractRevision mma_f32{"MMA_F32/L16F25", 1, Arithmetic::l16f25};
-inline constexpr ContractRevision tf32{"TF32/L8F25", 1, Arithmetic::l8f25};
-inline constexpr std::array contract_set{f32_fma, mma_f32, tf32};
 
-constexpr const ContractRevision& contract_for(Type type) {
-  return is_half(type) ? mma_f32 : type == Type::tf32 ? tf32 : f32_fma;
+/// The contracts of one kind of tensor cores, by the reference device's profile that has them too.
+struct TensorSet {
+  const char* name;
+  std::int32_t profile;  // MGEMM_PROFILE_*
+  ContractRevision halves, tf32;
+};
+
+/// All that are known. What a board has is found out on the board (module/tensor_probe.hpp).
+inline constexpr std::array tensor_sets{
+    TensorSet{
+        "sm90", MGEMM_PROFILE_SM90, {"MMA_F32/L16F25", 1, Arithmetic::l16f25}, {"TF32/L8F25", 1, Arithmetic::l8f25}},
+    TensorSet{
+        "sm80", MGEMM_PROFILE_SM80, {"MMA_F32/L8F24", 1, Arithmetic::l8f24}, {"TF32/L4F24", 1, Arithmetic::l4f24}},
+};
+inline constexpr const TensorSet& sm90_set = tensor_sets[0];
+inline constexpr const TensorSet& sm80_set = tensor_sets[1];
+
+/// Whether products of this type are a matter of tensor cores, and so of a set.
+constexpr bool uses_tensor_cores(Type type) { return type != Type::f32; }
+
+constexpr const ContractRevision& contract_for(Type type, const TensorSet& set) {
+  return is_half(type) ? set.halves : type == Type::tf32 ? set.tf32 : f32_fma;
 }
 
-/// Steps of the reduction that are executed together: the last group of a slice is filled up with +0.
+/// The set of a profile, or MGEMM_INVALID_ARGUMENT with what `field` may be.
+const TensorSet& set_of_profile(const char* field, std::int32_t profile);
+
+/// Steps of the reduction that one instruction takes: the last group of a slice is filled up with +0. Where a fused sum
+/// has fewer terms, a group is several, one after the other.
 constexpr std::int64_t group_of(Type type) { return is_half(type) ? 16 : type == Type::tf32 ? 8 : 1; }
 
 /// L = 64 * ceil(R / (64 S)). Slices that would be empty do not exist.
@@ -72,15 +94,26 @@ constexpr std::int64_t slices_of(const Problem& p) {
   return p.in_type == Type::f32 ? f32_slices_forward(reduction(p), output_columns(p)) : 1;
 }
 
-/// On a board with the arithmetic of sm_90.
-constexpr Contract contract_of(const Problem& p) {
-  const ContractRevision& which = contract_for(p.in_type);
+/// On a board with these tensor cores.
+constexpr Contract contract_of(const Problem& p, const TensorSet& set) {
+  const ContractRevision& which = contract_for(p.in_type, set);
   const bool exact = p.in_type == Type::f32;
   return {which.name, which.revision, which.arithmetic, cut(reduction(p), slices_of(p)),
           exact && p.op == Op::tn ? Fold::f64 : Fold::f32};
 }
 
+/// The profile of a reference device that has this contract; of f32's, which all have, the first.
+constexpr std::int32_t profile_of(const Contract& contract) {
+  for (const TensorSet& set : tensor_sets) {
+    for (const ContractRevision* const known : {&set.halves, &set.tf32}) {
+      if (std::string_view(contract.name) == known->name) return set.profile;
+    }
+  }
+  return tensor_sets.front().profile;
+}
+
 /// "F32_FMA/1": name and revision.
+std::string to_string(const ContractRevision& contract);
 std::string to_string(const Contract& contract);
 
 /// The only NaN that leaves a product.

@@ -74,16 +74,16 @@ Aligned<T> make_aligned(std::int64_t count) {
 }
 
 /// One thread's, for as many blocks as it takes. A few MB at most, however large the product.
-struct Scratch {
+struct Workspace {
   Aligned<std::uint32_t> a, b;  // packed
   Aligned<float> chains;        // a block of output, tile by tile: the running chain of each element
   Aligned<float> total_f32;     // what the slices so far add up to; only if there are several
   Aligned<double> total_f64;
 };
 
-Scratch make_scratch(const EvaluatorInput& in, const Blocking& blocking) {
+Workspace make_workspace(const EvaluatorInput& in, const Blocking& blocking) {
   const std::int64_t elements = blocking.rows * blocking.columns;
-  Scratch scratch;
+  Workspace scratch;
   scratch.a = make_aligned<std::uint32_t>(blocking.rows * blocking.steps);
   scratch.b = make_aligned<std::uint32_t>(blocking.columns * blocking.steps);
   scratch.chains = make_aligned<float>(elements);
@@ -118,7 +118,7 @@ std::int64_t elements_of(const Block& block, const MicroKernel& kernel) {
 
 /// Continues all chains of the block over steps [begin, end), which fit the packing buffers.
 void continue_chains(const EvaluatorInput& in, const MicroKernel& kernel, const Block& block, std::int64_t begin,
-                     std::int64_t end, Scratch& scratch) {
+                     std::int64_t end, Workspace& scratch) {
   const void* a = element_at(in.in_type, in.a, block.row * in.a_strides.row + begin * in.a_strides.column);
   const void* b = element_at(in.in_type, in.b, begin * in.b_strides.row + block.column * in.b_strides.column);
   pack({a, in.in_type, block.rows, in.a_strides.row, end - begin, in.a_strides.column}, Side::a, kernel.rows,
@@ -137,7 +137,7 @@ void continue_chains(const EvaluatorInput& in, const MicroKernel& kernel, const 
 
 /// The chains of one slice from their start at +0 to their end.
 void run_slice(const EvaluatorInput& in, const MicroKernel& kernel, const Block& block, std::int64_t slice,
-               std::int64_t steps_at_once, Scratch& scratch) {
+               std::int64_t steps_at_once, Workspace& scratch) {
   std::fill_n(scratch.chains.get(), elements_of(block, kernel), 0.0F);
   std::int64_t begin = slice * in.slices.length;
   const std::int64_t slice_end = slice + 1 == in.slices.count ? in.reduction : begin + in.slices.length;
@@ -151,7 +151,7 @@ void run_slice(const EvaluatorInput& in, const MicroKernel& kernel, const Block&
 /// Runs the slices in ascending order and leaves their sum, rounded to f32, in the place of the chains.
 template <typename Sum>
 void fold_slices(const EvaluatorInput& in, const MicroKernel& kernel, const Block& block, std::int64_t steps_at_once,
-                 Scratch& scratch, Sum* total) {
+                 Workspace& scratch, Sum* total) {
   const std::int64_t elements = elements_of(block, kernel);
   float* chains = scratch.chains.get();
   for (std::int64_t slice = 0; slice < in.slices.count; ++slice) {
@@ -191,7 +191,7 @@ void write_block(const EvaluatorInput& in, const MicroKernel& kernel, const Bloc
 
 // Not inlined: the arithmetic must stay where the floating-point environment is set.
 [[gnu::noinline]] void evaluate_block(const EvaluatorInput& in, const MicroKernel& kernel, const Block& block,
-                                      std::int64_t steps_at_once, Scratch& scratch) {
+                                      std::int64_t steps_at_once, Workspace& scratch) {
   if (in.slices.count <= 1) {
     run_slice(in, kernel, block, 0, steps_at_once, scratch);
   } else if (in.fold == Fold::f32) {
@@ -236,8 +236,8 @@ EvaluatorInput evaluator_input(const Problem& problem, const Contract& contract)
           .fold = contract.fold};
 }
 
-EvaluatorInput evaluator_input(const Problem& problem, const mgemm_operands& operands) {
-  EvaluatorInput input = evaluator_input(problem, contract_of(problem));
+EvaluatorInput evaluator_input(const Problem& problem, const Contract& contract, const mgemm_operands& operands) {
+  EvaluatorInput input = evaluator_input(problem, contract);
   input.a = at_address<const void>(operands.a);
   input.a_strides = strides_a(problem);
   input.b = at_address<const void>(operands.b);
@@ -256,11 +256,11 @@ void evaluate(const EvaluatorInput& input, Isa isa, int threads) {
   const std::int64_t tasks = block_rows * ceil_div(input.columns, blocking.columns);
 
   // Made by the thread that uses it, so that its pages lie near that thread.
-  std::vector<std::unique_ptr<Scratch>> scratch(static_cast<size_t>(parallel_slots(tasks, threads)));
+  std::vector<std::unique_ptr<Workspace>> scratch(static_cast<size_t>(parallel_slots(tasks, threads)));
   run_parallel(tasks, threads, [&](std::int64_t task, int slot) {
     const FloatEnvironment environment;
-    std::unique_ptr<Scratch>& mine = scratch[static_cast<size_t>(slot)];
-    if (!mine) mine = std::make_unique<Scratch>(make_scratch(input, blocking));
+    std::unique_ptr<Workspace>& mine = scratch[static_cast<size_t>(slot)];
+    if (!mine) mine = std::make_unique<Workspace>(make_workspace(input, blocking));
     const std::int64_t row = task % block_rows * blocking.rows;
     const std::int64_t column = task / block_rows * blocking.columns;
     evaluate_block(input, kernel, make_block(input, kernel, row, column, blocking), blocking.steps, *mine);

@@ -40,7 +40,7 @@ struct EvaluatorInput {
 };
 
 /// The product of a checked problem as evaluator input; addresses are host addresses.
-EvaluatorInput evaluator_input(const Problem& problem, const mgemm_operands& operands);
+EvaluatorInput evaluator_input(const Problem& problem, const Contract& contract, const mgemm_operands& operands);
 /// The same without operands: types, sizes, scalars and what the contract says, for operands laid out otherwise.
 EvaluatorInput evaluator_input(const Problem& problem, const Contract& contract);
 

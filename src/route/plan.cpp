@@ -4,6 +4,7 @@
 
 #include "base/error.hpp"
 #include "base/log.hpp"
+#include "module/tensor_probe.hpp"
 #include "route/dispatch.hpp"
 
 namespace mgemm {
@@ -27,6 +28,13 @@ bool is_empty(const Problem& problem) { return output_rows(problem) == 0 || outp
   throw Error(plan.passed_over.front().failure, text, plan.passed_over.front().failure_code);
 }
 
+/// The contracts that hold on the plan's device.
+const TensorSet& set_on(const PlanTarget& target, const Problem& problem) {
+  if (target.cuda != nullptr) return tensor_set_for(problem.in_type, *target.cuda, target.cache_directory);
+  const DeviceFacts& facts = target.device.facts();
+  return set_of_profile("profile", 10 * facts.compute_major + facts.compute_minor);
+}
+
 void plan_kernel(CudaDevice& device, const std::string& cache_directory, const std::vector<const KernelRow*>& rows,
                  Plan& plan) {
   bool too_large = false;
@@ -47,6 +55,7 @@ void plan_kernel(CudaDevice& device, const std::string& cache_directory, const s
     plan.binding = {row, device.driver().cuTensorMapEncodeTiled};
     plan.kernel = row->symbol.view();
     plan.code = std::move(kernel.artifact);
+    plan.qualification = kernel.qualification;
     return;
   }
   if (!plan.passed_over.empty()) fail_all(plan);
@@ -64,7 +73,7 @@ Plan make_plan(const PlanTarget& target, const Problem& problem, std::int32_t al
   const DeviceFacts& facts = target.device.facts();
   Plan plan;
   plan.problem = problem;
-  plan.contract = contract_of(problem);
+  plan.contract = contract_of(problem, set_on(target, problem));
   plan.alignment = alignment;
   if (is_empty(problem)) {
     plan.kernel = "none";
@@ -74,7 +83,7 @@ Plan make_plan(const PlanTarget& target, const Problem& problem, std::int32_t al
     plan_kernel(*target.cuda, target.cache_directory, rows, plan);
   } else {
     plan.kernel = "evaluator";
-    plan.work = HostProduct{problem, {}};
+    plan.work = HostProduct{problem, plan.contract, {}};
   }
   log(MGEMM_LOG_INFO, "plan {} on {}: {} by {}", to_string(problem), facts.name, to_string(plan.contract), plan.kernel);
   return plan;

@@ -29,6 +29,7 @@ struct Plan {
   Work work;                                     // without operands
   KernelBinding binding;                         // of a kernel
   std::shared_ptr<const ArtifactIdentity> code;  // of the kernel; nullptr if no compiled code is involved
+  Qualification qualification;                   // of that code
   std::vector<PassedOver> passed_over;           // kernels that would have been chosen before
 };
 

@@ -10,8 +10,13 @@ namespace mgemm {
 
 Identity contract_set_identity() {
   Identity identity("mamba-gemm contracts", 1);
-  for (const ContractRevision& contract : contract_set) {
+  const auto add = [&](const ContractRevision& contract) {
     identity.add(contract.name, fmt::format("{}", contract.revision));
+  };
+  add(f32_fma);
+  for (const TensorSet& set : tensor_sets) {
+    add(set.halves);
+    add(set.tf32);
   }
   return identity;
 }

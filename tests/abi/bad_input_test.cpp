@@ -314,7 +314,7 @@ TEST_CASE("context options out of range are rejected") {
     return status;
   };
   REQUIRE(rejected([](auto& o) { o.device_kind = 3; }) == MGEMM_INVALID_ARGUMENT);
-  REQUIRE(rejected([](auto& o) { o.profile = 80; }) == MGEMM_INVALID_ARGUMENT);
+  REQUIRE(rejected([](auto& o) { o.profile = 89; }) == MGEMM_INVALID_ARGUMENT);
   REQUIRE(rejected([](auto& o) { o.ordinal = 1; }) == MGEMM_INVALID_ARGUMENT);
   REQUIRE(rejected([](auto& o) { o.cu_context = 1; }) == MGEMM_INVALID_ARGUMENT);
   REQUIRE(rejected([](auto& o) { o.stream_kind = 0; }) == MGEMM_INVALID_ARGUMENT);
@@ -369,7 +369,7 @@ TEST_CASE("evaluate rejects elements outside the output") {
   column = -1;
   REQUIRE(mgemm_evaluate(90, &f.problem, &f.operands, 1, &row, &column, &value) == MGEMM_INVALID_ARGUMENT);
   column = 3;
-  REQUIRE(mgemm_evaluate(80, &f.problem, &f.operands, 1, &row, &column, &value) == MGEMM_INVALID_ARGUMENT);
+  REQUIRE(mgemm_evaluate(89, &f.problem, &f.operands, 1, &row, &column, &value) == MGEMM_INVALID_ARGUMENT);
   REQUIRE(mgemm_evaluate(90, &f.problem, &f.operands, -1, &row, &column, &value) == MGEMM_INVALID_ARGUMENT);
   REQUIRE(value == 3);
   f.operands.out = 0;

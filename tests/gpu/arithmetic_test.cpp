@@ -12,6 +12,7 @@
 #include "context/context.hpp"
 #include "device/current_context.hpp"
 #include "gpu/gpu.hpp"
+#include "module/tensor_probe.hpp"
 #include "numeric/contract.hpp"
 #include "numeric/encoding.hpp"
 #include "support/float_classes.hpp"
@@ -176,8 +177,8 @@ std::vector<std::uint32_t> encoded(const std::uint32_t* words) {
 }
 
 template <Type type>
-std::vector<float> modelled(const Chains& chains) {
-  const FusedSum sum = fused_sums[static_cast<size_t>(contract_for(type).arithmetic)];
+std::vector<float> modelled(const Chains& chains, const TensorSet& set) {
+  const FusedSum sum = fused_sums[static_cast<size_t>(contract_for(type, set).arithmetic)];
   std::vector<float> result = chains.c;
   for (std::int64_t tile = 0; tile < tiles; ++tile) {
     for (std::int64_t step = 0; step < chains.steps; ++step) {
@@ -190,7 +191,10 @@ std::vector<float> modelled(const Chains& chains) {
         const auto row = encoded<type, Side::a>(chains.a.data() + (group * tile_rows + i) * group_words);
         for (std::int64_t j = 0; j < tile_columns; ++j) {
           float& value = result[static_cast<size_t>((tile * tile_rows + i) * tile_columns + j)];
-          value = fused_sum(sum, value, row.data(), 1, columns[static_cast<size_t>(j)].data(), 1);
+          const std::vector<std::uint32_t>& column = columns[static_cast<size_t>(j)];
+          for (size_t first = 0; first < row.size(); first += static_cast<size_t>(sum.terms)) {
+            value = fused_sum(sum, value, row.data() + first, 1, column.data() + first, 1);
+          }
         }
       }
     }
@@ -198,10 +202,10 @@ std::vector<float> modelled(const Chains& chains) {
   return result;
 }
 
-std::vector<float> modelled(const Chains& chains) {
-  return chains.type == Type::bf16  ? modelled<Type::bf16>(chains)
-         : chains.type == Type::f16 ? modelled<Type::f16>(chains)
-                                    : modelled<Type::tf32>(chains);
+std::vector<float> modelled(const Chains& chains, const TensorSet& set) {
+  return chains.type == Type::bf16  ? modelled<Type::bf16>(chains, set)
+         : chains.type == Type::f16 ? modelled<Type::f16>(chains, set)
+                                    : modelled<Type::tf32>(chains, set);
 }
 
 /// Kernels of one source in the device's context, for a scope.
@@ -281,12 +285,13 @@ void compare_with_model(const char* text) {
     return std::pair(context->cuda, context->stream);
   }();
   const ChainKernels kernels(*device, text);
+  const TensorSet& set = tensor_set_of(*device, "");
   for (const Type type : {Type::bf16, Type::f16, Type::tf32}) {
     for (const NumberClass& from : number_classes) {
       for (const int steps : {1, 4, 9}) {
         const Chains chains = some_chains(random, type, from, steps);
         CAPTURE(name_of(type), from.name, steps);
-        REQUIRE(first_difference(kernels.run(gpu, chains, stream), modelled(chains), chains) == "");
+        REQUIRE(first_difference(kernels.run(gpu, chains, stream), modelled(chains, set), chains) == "");
       }
     }
   }

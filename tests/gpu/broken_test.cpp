@@ -58,7 +58,7 @@ TEST_CASE("qualification refuses kernels that are broken on purpose") {
     const KernelRow& row = *find_kernel(symbol);
     for (const EditedKernels& edited : edited_kernels()) {
       const EditedKernel kernel(device, row, edited.edits);
-      const std::string verdict = qualify(device, row, kernel.function());
+      const std::string verdict = qualify(device, row, sm90_set, kernel.function());
       CAPTURE(symbol, edited.name, verdict);
       CHECK(verdict.empty() == edited.is_sound);
       if (!edited.is_sound) CHECK(verdict.find("element (") != std::string::npos);
@@ -76,7 +76,7 @@ TEST_CASE("qualification names the first element that a broken kernel gets wrong
   const KernelRow& row = *find_kernel("mgemm_f32_nn_single_a16_square");
   const auto verdict_on = [&](const Edit& edit) {
     const EditedKernel kernel(device, row, std::span(&edit, 1));
-    return qualify(device, row, kernel.function());
+    return qualify(device, row, sm90_set, kernel.function());
   };
   // The first probe is one row larger than the tile, and its row 4 is the first with subnormals (module/probe.cpp).
   const std::string edge = verdict_on(short_tile);

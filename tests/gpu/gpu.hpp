@@ -25,6 +25,13 @@ inline const char* missing() {
   return reason.empty() ? nullptr : reason.c_str();
 }
 
+/// The reference device whose contracts are those of the board's tensor cores.
+inline mamba_gemm::Context reference_of_board(std::int32_t threads = 0) {
+  const auto gpu = mamba_gemm::Context::cuda();
+  const mamba_gemm::Plan plan(gpu, mamba_gemm::parse_problem("nn:bf16:1x1x1"));
+  return mamba_gemm::Context::reference(threads, plan.describe().profile);
+}
+
 /// How many random problems a test draws; MGEMM_TEST_ROUNDS lowers it for slow tools such as compute-sanitizer.
 inline int rounds(int usual) {
   const char* text = std::getenv("MGEMM_TEST_ROUNDS");

@@ -48,7 +48,7 @@ void compare_with_evaluator(const Work& work, int rounds, bool exceptional) {
   CAPTURE(seed);
   Random random(seed);
   const Context gpu = Context::cuda();
-  const Context reference = Context::reference();
+  const Context reference = reference_of_board();
   for (int round = 0; round < rounds; ++round) {
     const DeviceProduct product =
         make_device_product(random, random_problem(random, work, exceptional), {.exceptional = exceptional});

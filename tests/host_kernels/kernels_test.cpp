@@ -36,7 +36,7 @@ TEST_CASE("every kernel gives the evaluator's bits on its probes") {
   for (const host::Kernel& kernel : host::kernels()) {
     const KernelRow* const row = find_kernel(kernel.symbol);
     REQUIRE(row != nullptr);
-    const std::vector<Probe> probes = probes_for(*row);
+    const std::vector<Probe> probes = probes_for(*row, sm90_set);
     for (const Probe& probe : probes) {
       const ProbeBlock before = make_block(probe, std::to_string(random()));
       ProbeBlock after = before;

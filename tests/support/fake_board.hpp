@@ -10,16 +10,20 @@
 
 namespace mgemm::test {
 
-/// A fake board with a fake compiler whose kernels compute their contract.
+/// A fake board with a fake compiler whose kernels compute their contract, by the tensor cores it is made with.
 struct FakeBoard {
   fake::Driver driver;
   fake::Nvrtc nvrtc;
 
-  explicit FakeBoard(const std::string& name = fake::DeviceFacts{}.name) : driver(named(name)) {
+  explicit FakeBoard(const std::string& name = fake::DeviceFacts{}.name, const TensorSet& set = sm90_set)
+      : driver(named(name)) {
     for (const KernelRow& row : catalogue()) {
       nvrtc.set_parameters(std::string(row.symbol.view()), {fake::parameter_of(row)});
     }
-    driver.on_launch(fake::compute);
+    for (const TensorProbeKernel& kernel : tensor_probe_kernels) {
+      nvrtc.set_parameters(kernel.symbol, {{sizeof(mgemm_kernel::GemmParams), 8}});
+    }
+    driver.on_launch(fake::compute_by(set));
   }
 
   static std::vector<fake::DeviceFacts> named(const std::string& name) {

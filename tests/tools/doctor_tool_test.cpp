@@ -109,7 +109,8 @@ TEST_CASE("doctor: a machine where nothing is wrong") {
   check_is(report, "helper", "ok", "mamba-gemm-assemble");
   check_is(report, "cache", "ok", "not there yet");
   check_is(report, "cache space", "ok", "of 256.0 MiB");
-  check_is(report, "product on reference", "ok", "5025 of 5025 elements equal the contract");
+  check_is(report, "product on reference", "ok", "5025 of 5025 elements equal the contract F32_FMA/1");
+  check_is(report, "tensor cores on reference", "ok", "5025 of 5025 elements equal the contract MMA_F32/L16F25/1");
   CHECK_FALSE(fs::exists(machine.cache));
 
   const Finished text = machine.run({}, {});
@@ -248,6 +249,9 @@ TEST_CASE("doctor: this machine") {
   check_is(report, "nvrtc", named(report, "nvrtc")["state"] == "note" ? "note" : "ok", "libnvrtc-builtins.so");
   check_is(report, "compile", "ok", "for sm_");
   for (const json& device : info["devices"])
-    if (device["target"].is_string())
+    if (device["target"].is_string()) {
       check_is(report, "product on cuda:" + device["ordinal"].dump(), "ok", "equal the contract");
+      const json tensor = named(report, "tensor cores on cuda:" + device["ordinal"].dump());
+      CHECK(tensor["state"] != "problem");
+    }
 }

@@ -55,6 +55,22 @@ TEST_CASE("run PROBLEM checks every bit") {
   }
 }
 
+// Catches a profile that is not the one asked for, or whose bits are checked by another's contract.
+TEST_CASE("run --device reference:PROFILE follows that profile's contracts") {
+  for (const auto& [device, contract] :
+       {std::pair("reference:sm90", "MMA_F32/L16F25/1"), std::pair("reference:sm80", "MMA_F32/L8F24/1")}) {
+    const Finished done = run_tool({"run", "nn:bf16:33x700x50:out=f32", "--json", "--device", device});
+    CAPTURE(device, done.out, done.err);
+    CHECK(done.exit_code == 0);
+    const json report = json::parse(done.out);
+    CHECK(report["contract"] == contract);
+    CHECK(report["check"]["equal"] == 1650);
+  }
+  const Finished unknown = run_tool({"run", "nn:f32:1x1x1", "--device", "reference:sm70"});
+  CHECK(unknown.exit_code == 2);
+  CHECK(contains(unknown.err, "reference:sm80"));
+}
+
 // Catches a gap that is written, or not looked at.
 TEST_CASE("run PROBLEM reports the gap") {
   const Finished done = on_reference({"run", "nn:f32:5x6x7:ldout=10"});

@@ -19,12 +19,14 @@
 #include <vector>
 
 #include "catalogue/catalogue.hpp"
+#include "catalogue/embedded.hpp"
 #include "compile/module_text.hpp"
 #include "support/environment.hpp"
 #include "support/raises.hpp"
 #include "support/script.hpp"
 #include "support/temp_folder.hpp"
 #include "support/test.hpp"
+#include "support/wgmma_kernels.hpp"
 
 namespace fs = std::filesystem;
 using mgemm::AssembledModule;
@@ -48,21 +50,6 @@ constexpr std::array<EmbeddedFile, 1> headers{{{"shape.cuh", "#pragma once\ncons
 constexpr const char* source = R"(
 #include "shape.cuh"
 extern "C" __global__ void scale_by_width(float* out) { out[threadIdx.x] *= width; }
-)";
-
-// A tensor map among the parameters, accumulators read after one small wgmma: what NVRTC 13.0's assembler dies of.
-constexpr const char* crashing_source = R"(
-struct __align__(64) Map { unsigned long long words[16]; };
-extern "C" __global__ void wgmma_once(const __grid_constant__ Map map, float* out) {
-  unsigned long long tile = 0;
-  float a = 0, b = 0, c = 0, d = 0;
-  asm volatile("wgmma.fence.sync.aligned;");
-  asm volatile("{wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 {%0,%1,%2,%3}, %4, %4, 1,1,1,0,0;}"
-               : "+f"(a), "+f"(b), "+f"(c), "+f"(d) : "l"(tile));
-  asm volatile("wgmma.commit_group.sync.aligned;");
-  asm volatile("wgmma.wait_group.sync.aligned 0;");
-  out[threadIdx.x] = a + b;
-}
 )";
 
 CompileRequest module_of(std::string text) { return {"test.cu", std::move(text), headers, "compute_90a"}; }
@@ -196,18 +183,22 @@ TEST_CASE("assemble: a source the assembler dies of is an error that names the s
   const NothingLeft check;
   // It asks for almost 2^64 bytes, where the address sanitizer in the helper ends it, by default with an exit.
   const mgemm::test::Variable sanitizer("ASAN_OPTIONS", longer("ASAN_OPTIONS", "abort_on_error=1"));
+  const CompileRequest fatal{"test.cu", mgemm::test::crashing_text("wgmma_once", 128), mgemm::embedded_files(),
+                             "compute_90a"};
+  std::string ending;
   try {
-    const AssembledModule made = mgemm::assemble(MGEMM_HELPER_PATH, request_for(*nvrtc, crashing_source));
+    const AssembledModule made = mgemm::assemble(MGEMM_HELPER_PATH, mgemm::assemble_request(fatal, *nvrtc));
     CHECK(contains(made.code, "wgmma_once"));
-    std::printf("NVRTC %s assembles it\n", to_string(nvrtc->version).c_str());
   } catch (const Error& error) {
+    ending = error.what();
     std::printf("%s\n", error.what());
     CHECK(error.status() == MGEMM_COMPILE);
-    CHECK(contains(error.what(), "was killed by SIG"));
-    CHECK(contains(error.what(), "sm_90a"));
-    CHECK(contains(error.what(), nvrtc->path));
+    CHECK(contains(ending, "was killed by SIG"));
+    CHECK(contains(ending, "sm_90a"));
+    CHECK(contains(ending, nvrtc->path));
   }
   CHECK(contains(mgemm::assemble(MGEMM_HELPER_PATH, request_for(*nvrtc)).code, "scale_by_width"));
+  if (ending.empty()) MGEMM_SKIP("this machine's NVRTC assembles what NVRTC 13.0 dies of");
 }
 
 // Catches: compiler's messages and statuses lost on the way, options that are not those of the request.

@@ -63,7 +63,7 @@ TEST_CASE("every problem has kernels, and only ones that cover it") {
   for (int round = 0; round < 40000; ++round) {
     const Board& board = boards.at(static_cast<size_t>(round) % boards.size());
     const Problem problem = random_problem(random);
-    const Contract contract = contract_of(problem);
+    const Contract contract = contract_of(problem, sm90_set);
     const auto alignment = static_cast<std::int32_t>(size_of(problem.in_type) << uniform(random, 0, 3));
     CAPTURE(to_string(problem), alignment);
     const auto found = candidates(problem, contract, alignment, board);

@@ -15,10 +15,10 @@ using namespace mgemm;
 Problem shape(Op op, std::int64_t m, std::int64_t k, std::int64_t n) { return {.op = op, .m = m, .k = k, .n = n}; }
 
 std::int64_t count(Op op, std::int64_t m, std::int64_t k, std::int64_t n) {
-  return contract_of(shape(op, m, k, n)).slices.count;
+  return contract_of(shape(op, m, k, n), sm90_set).slices.count;
 }
 std::int64_t length(Op op, std::int64_t m, std::int64_t k, std::int64_t n) {
-  return contract_of(shape(op, m, k, n)).slices.length;
+  return contract_of(shape(op, m, k, n), sm90_set).slices.length;
 }
 
 /// Sizes around powers of two and multiples of 64, and any others.
@@ -58,8 +58,8 @@ TEST_CASE("slices of a forward product or input gradient depend on reduction and
   CHECK(count(Op::nt, 7, 2047, 1000) == 2);
   CHECK(length(Op::nt, 7, 2047, 1000) == 512);
   CHECK(count(Op::nt, 7, 2048, 5120) == 1);
-  CHECK(contract_of(shape(Op::nn, 1, 5120, 10)).fold == Fold::f32);
-  CHECK(contract_of(shape(Op::nt, 1, 10, 5120)).fold == Fold::f32);
+  CHECK(contract_of(shape(Op::nn, 1, 5120, 10), sm90_set).fold == Fold::f32);
+  CHECK(contract_of(shape(Op::nt, 1, 10, 5120), sm90_set).fold == Fold::f32);
 }
 
 // Catches a changed weight-gradient rule, hand-computed as above.
@@ -78,7 +78,7 @@ TEST_CASE("slices of a weight gradient depend on the tiles of its output", "[con
   CHECK(count(Op::tn, 1023, 64, 64) == 1);
   CHECK(length(Op::tn, 1023, 64, 64) == 1024);
   CHECK(count(Op::tn, 1024, 64, 64) == 2);
-  CHECK(contract_of(shape(Op::tn, 1024, 64, 64)).fold == Fold::f64);
+  CHECK(contract_of(shape(Op::tn, 1024, 64, 64), sm90_set).fold == Fold::f64);
 }
 
 // Catches slices that would be empty: asked for 7, a reduction of 10 * 64 steps has five of 128.
@@ -100,7 +100,7 @@ TEST_CASE("slices cover every reduction exactly", "[contract]") {
     const Op op = std::array{Op::nn, Op::tn, Op::nt}.at(static_cast<size_t>(test::uniform(random, 0, 2)));
     const Problem problem = shape(op, some_size(random), some_size(random), some_size(random));
     const std::int64_t r = reduction(problem);
-    const Slices slices = contract_of(problem).slices;
+    const Slices slices = contract_of(problem, sm90_set).slices;
     CAPTURE(static_cast<int>(op), problem.m, problem.k, problem.n, slices.count, slices.length);
     REQUIRE(slices.count >= 1);
     if (r == 0) {
@@ -133,5 +133,11 @@ TEST_CASE("forward slices do not depend on the batch", "[contract]") {
 
 // Catches a renamed contract: the name is part of every route identity.
 TEST_CASE("the contract's name carries its revision", "[contract]") {
-  CHECK(to_string(contract_of(shape(Op::nn, 1, 1, 1))) == "F32_FMA/1");
+  CHECK(to_string(contract_of(shape(Op::nn, 1, 1, 1), sm90_set)) == "F32_FMA/1");
+  CHECK(to_string(contract_of(shape(Op::nn, 1, 1, 1), sm80_set)) == "F32_FMA/1");
+  const auto name = [](Type type, const TensorSet& set) { return to_string(contract_for(type, set)); };
+  CHECK(name(Type::bf16, sm90_set) == "MMA_F32/L16F25/1");
+  CHECK(name(Type::f16, sm80_set) == "MMA_F32/L8F24/1");
+  CHECK(name(Type::tf32, sm90_set) == "TF32/L8F25/1");
+  CHECK(name(Type::tf32, sm80_set) == "TF32/L4F24/1");
 }

@@ -50,12 +50,17 @@ TEST_CASE("a description on a GPU has every identity that its route names") {
   CHECK(value_of(identities["device"], "name") == "NVIDIA H200");
   CHECK(value_of(identities["compiler"], "nvrtc") == "13.0");
   CHECK(value_of(route, "problem") == "nn:f32:20x30x40");
+  CHECK(description["qualification"]["by"] == "probes");
+  CHECK(description["qualification"]["microseconds"] > 0);
+  CHECK(description["profile"] == 90);
 }
 
 // Catches identities of code where none is involved.
 TEST_CASE("a description on the reference device has no identities of code") {
   const mamba_gemm::Context reference = mamba_gemm::Context::reference(1);
-  const json identities = json::parse(mamba_gemm::Plan(reference, problem()).describe_json())["identities"];
+  const json description = json::parse(mamba_gemm::Plan(reference, problem()).describe_json());
+  CHECK_FALSE(description.contains("qualification"));
+  const json& identities = description["identities"];
   CAPTURE(identities.dump());
   for (const char* const part : {"source", "compiler", "artifact"}) {
     CAPTURE(part);

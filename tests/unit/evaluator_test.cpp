@@ -228,7 +228,7 @@ TEST_CASE("sums of integers are exact", "[evaluator]") {
     operands.b = reinterpret_cast<std::uintptr_t>(b.data());
     operands.bias = op == Op::nn ? reinterpret_cast<std::uintptr_t>(bias.data()) : 0;
     operands.out = reinterpret_cast<std::uintptr_t>(out.data());
-    const EvaluatorInput input = evaluator_input(problem, operands);
+    const EvaluatorInput input = evaluator_input(problem, contract_of(problem, sm90_set), operands);
     evaluate(input, best_isa(), 1);
 
     // The table of operations written out: X [M,K], W [K,N], dY [M,N].
@@ -259,7 +259,7 @@ TEST_CASE("a problem's evaluator input carries its contract", "[evaluator]") {
   operands.a = 0x1000;
   operands.b = 0x2000;
   operands.out = 0x3000;
-  const EvaluatorInput in = evaluator_input(problem, operands);
+  const EvaluatorInput in = evaluator_input(problem, contract_of(problem, sm90_set), operands);
   CHECK((in.rows == 100 && in.columns == 50 && in.reduction == 4096));
   CHECK((in.a_strides.row == 1 && in.a_strides.column == 101));
   CHECK((in.b_strides.row == 52 && in.b_strides.column == 1));

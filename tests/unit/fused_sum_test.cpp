@@ -249,6 +249,52 @@ TEST_CASE("fused sums: steps of 16 and of 8 are different arithmetic") {
   CHECK(sum_of(values, {}, Arithmetic::l4f24) == bits_of(1));
 }
 
+/// One fused sum of normal numbers, straight from the contract's words, in doubles that hold all of it.
+double simple_sum(double sum, const float* a, const float* b, int terms, int fraction) {
+  int largest = sum == 0 ? -1000 : std::ilogb(sum);
+  for (int i = 0; i < terms; ++i) largest = std::max(largest, std::ilogb(a[i]) + std::ilogb(b[i]));
+  const auto cut = [&](double value) { return std::trunc(std::ldexp(value, fraction - largest)); };
+  double total = cut(sum);
+  for (int i = 0; i < terms; ++i) total += cut(double{a[i]} * double{b[i]});
+  int exponent = 0;
+  const double significand = std::frexp(total, &exponent);
+  return std::ldexp(std::trunc(std::ldexp(significand, 24)), exponent - 24 + largest - fraction);
+}
+
+// Catches an evaluator whose groups of 16 (tf32: 8) are not the two sums one after the other that tensor cores of sm_80
+// make of them, in any of its loops.
+TEST_CASE("fused sums: where sums have half the terms, a group is two of them") {
+  const std::uint64_t seed = fresh_seed();
+  CAPTURE(seed);
+  Random random(seed);
+  for (const Type type : {Type::bf16, Type::f16, Type::tf32}) {
+    const int terms = type == Type::tf32 ? 4 : 8;
+    const Arithmetic arithmetic = type == Type::tf32 ? sm80_set.tf32.arithmetic : sm80_set.halves.arithmetic;
+    int different = 0;
+    for (int repeat = 0; repeat < 200; ++repeat) {
+      const std::int64_t steps = group_of(type) * uniform(random, 1, 3);
+      const auto draw_some = [&] {
+        std::vector<float> values;
+        for (std::int64_t i = 0; i < steps; ++i) {
+          const auto whole = static_cast<float>(uniform(random, 128, 255) * (uniform(random, 0, 1) == 0 ? 1 : -1));
+          values.push_back(std::ldexp(whole, static_cast<int>(uniform(random, -12, -5))));
+        }
+        return values;
+      };
+      const std::vector<float> a = draw_some();
+      const std::vector<float> b = draw_some();
+      double wanted = 0;
+      for (std::int64_t r = 0; r < steps; r += terms)
+        wanted = simple_sum(wanted, &a[static_cast<size_t>(r)], &b[static_cast<size_t>(r)], terms, 24);
+      CAPTURE(name_of(type), repeat, steps);
+      REQUIRE(sum_of(a, b, arithmetic, type) == bits_of(static_cast<float>(wanted)));
+      const Arithmetic other = type == Type::tf32 ? sm90_set.tf32.arithmetic : sm90_set.halves.arithmetic;
+      different += sum_of(a, b, other, type) != bits_of(static_cast<float>(wanted)) ? 1 : 0;
+    }
+    CHECK(different > 20);
+  }
+}
+
 TEST_CASE("fused sums: zeros, subnormals, overflow and exceptions") {
   const float nan = std::numeric_limits<float>::quiet_NaN();
   CHECK(sum_of(chain({-0.0F, -0.0F})) == bits_of(0.0F));

@@ -210,7 +210,7 @@ TEST_CASE("module code: a log callback may plan the same module from another thr
   const fake::DeviceFacts facts;
   const Board board{facts.attributes.at(cuda::DeviceAttribute::MultiprocessorCount),
                     facts.attributes.at(cuda::DeviceAttribute::MaxSharedMemoryPerBlockOptin), true};
-  const KernelRow& row = *candidates(chosen, contract_of(chosen), 4, board).front();
+  const KernelRow& row = *candidates(chosen, contract_of(chosen, sm90_set), 4, board).front();
   const std::string module(row.module.view());
   Machine machine(row.module.view(), "cat $R");
   struct Waiter {

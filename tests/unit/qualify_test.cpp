@@ -17,6 +17,7 @@
 #include "numeric/evaluator.hpp"
 #include "numeric/operands.hpp"
 #include "support/cache.hpp"
+#include "support/captured_log.hpp"
 #include "support/environment.hpp"
 #include "support/fake_board.hpp"
 #include "support/fake_helper.hpp"
@@ -48,7 +49,7 @@ std::string verdict_on(std::string_view symbol, const std::function<void(const f
   check(driver().cuFuncSetAttribute(function, cuda::FunctionAttribute::MaxDynamicSharedSizeBytes, row.shared_bytes()),
         "cuFuncSetAttribute");
   const auto before = board.driver.live();
-  std::string verdict = qualify(device, row, function);
+  std::string verdict = qualify(device, row, sm90_set, function);
   CHECK(board.driver.live() == before);
   return verdict;
 }
@@ -97,7 +98,7 @@ TEST_CASE("probes: every kernel gets every class") {
     std::set<std::int64_t> rows, columns, rests;
     bool below_a_stage = false, past_all_stages = false, uneven_slice = false, exceptional = false, ordinary = false;
     bool old_is_read = false, old_is_not = false, scaled = false;
-    for (const Probe& probe : probes_for(row)) {
+    for (const Probe& probe : probes_for(row, sm90_set)) {
       const Problem& p = probe.problem;
       const std::int64_t depth = reduction(p);
       CAPTURE(to_string(p));
@@ -332,8 +333,16 @@ TEST_CASE("qualify: a verdict is kept for machine code and for nothing else", "[
   const auto probes_run = [&] {
     CudaDevice device(driver(), 0, board.driver.make_context(0));
     board.driver.clear_launches();
-    CHECK(load_kernel(device, row, cache).state == KernelState::usable);
-    return !board.driver.launches().empty();
+    const CapturedLog log;
+    const LoadedKernel kernel = load_kernel(device, row, cache);
+    CHECK(kernel.state == KernelState::usable);
+    const bool ran = !board.driver.launches().empty();
+    // What it says of itself, and the log.
+    CHECK(kernel.qualification.by_verdict == !ran);
+    CHECK(kernel.qualification.milliseconds > 0);
+    CHECK(log.has(ran ? "module f32_nn_single_a4_small on NVIDIA H200: the probes run in "
+                      : "module f32_nn_single_a4_small on NVIDIA H200: the verdict of an earlier start found in "));
+    return ran;
   };
   {
     const Variable off("MAMBA_GEMM_HELPER", "off");

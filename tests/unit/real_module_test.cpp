@@ -11,9 +11,12 @@
 #include "compile/assemble.hpp"
 #include "compile/module_text.hpp"
 #include "compile/nvrtc_sources.hpp"
+#include "compile/tensor_probe_text.hpp"
 #include "module/resources.hpp"
 #include "support/broken_kernels.hpp"
+#include "support/proxy_kernels.hpp"
 #include "support/test.hpp"
+#include "support/wgmma_kernels.hpp"
 
 namespace {
 
@@ -71,6 +74,56 @@ TEST_CASE("real modules: a kernel that spills and one that is missing are exclud
     CHECK(reason_to_exclude(missing, logged, limits, facts) == "its module does not have it");
     CHECK(reason_to_exclude(sound, logged, limits, facts) == "");
     CHECK(facts.local_bytes == 0);
+  }
+}
+
+// Catches an advisory of the real assembler that is not seen, and one that is seen where nothing was put in.
+TEST_CASE("real modules: a kernel that the assembler put a wait into is excluded by its log") {
+  const auto nvrtc = real_nvrtc();
+  if (!nvrtc) MGEMM_SKIP(no_nvrtc);
+  const KernelRow& row = *find_kernel("mgemm_f32_nn_single_a4_small");
+  const auto reason = [&](bool waits) {
+    const std::string text = wgmma_text(row.symbol.view(), row.threads(), "p.rows & 0x3f", waits);
+    ResourceFacts facts;
+    return reason_to_exclude(row, facts_of(*nvrtc, text, embedded_files(), "compute_90a"),
+                             {target_of("compute_90a").shared_bytes}, facts);
+  };
+  CHECK(reason(true) == "");
+  const std::string unawaited = reason(false);
+  CAPTURE(unawaited);
+  CHECK(unawaited.find("the assembler says: ") == 0);
+  CHECK(unawaited.find("C7517") != std::string::npos);
+}
+
+// Catches a kernel without a proxy fence for tests/gpu that does not compile, or that admission would refuse, or that
+// differs from the sound one by more than the fence.
+TEST_CASE("real modules: the kernels with and without a proxy fence compile and are admitted") {
+  const auto nvrtc = real_nvrtc();
+  if (!nvrtc) MGEMM_SKIP(no_nvrtc);
+  const KernelRow row = proxy_row();
+  for (const bool with_fence : {true, false}) {
+    CAPTURE(with_fence);
+    const LoggedFacts logged = facts_of(*nvrtc, proxy_text(with_fence), embedded_files(), "compute_90a");
+    ResourceFacts facts;
+    CHECK(reason_to_exclude(row, logged, {target_of("compute_90a").shared_bytes}, facts) == "");
+  }
+  const std::string fence = "fence.proxy.async";
+  CHECK(proxy_text(true).find(fence) != std::string::npos);
+  CHECK(proxy_text(false).find(fence) == std::string::npos);
+}
+
+// Catches a tensor probe that does not compile for a target, lacks a type's kernel, or spills: nothing but a GPU runs
+// it.
+TEST_CASE("real modules: the tensor probe compiles for every target") {
+  const auto nvrtc = real_nvrtc();
+  if (!nvrtc) MGEMM_SKIP(no_nvrtc);
+  for (const char* exact : {"compute_80", "compute_90a"}) {
+    const LoggedFacts logged = facts_of(*nvrtc, module_text(tensor_probe_module), embedded_files(), exact);
+    for (const TensorProbeKernel& kernel : tensor_probe_kernels) {
+      CAPTURE(exact, kernel.symbol);
+      REQUIRE(logged.contains(kernel.symbol));
+      CHECK(logged.find(kernel.symbol)->second.local_bytes == 0);
+    }
   }
 }
 

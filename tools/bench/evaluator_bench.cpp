@@ -41,7 +41,7 @@ double billions_per_second(const mgemm::Problem& problem, Isa isa, const Options
   operands.a = reinterpret_cast<std::uintptr_t>(a.data());
   operands.b = reinterpret_cast<std::uintptr_t>(b.data());
   operands.out = reinterpret_cast<std::uintptr_t>(out.data());
-  const mgemm::EvaluatorInput input = evaluator_input(problem, operands);
+  const mgemm::EvaluatorInput input = evaluator_input(problem, contract_of(problem, mgemm::sm90_set), operands);
 
   mgemm::evaluate(input, isa, options.threads);
   std::vector<double> rates;

@@ -27,6 +27,7 @@
 #include "memory/scratch.hpp"
 #include "module/qualify.hpp"
 #include "module/resources.hpp"
+#include "module/tensor_probe.hpp"
 #include "numeric/element.hpp"
 
 namespace {
@@ -78,7 +79,7 @@ KernelRow parse_tile(const std::string& text, const Problem& problem) {
   row.in_type = problem.in_type;
   row.out_type = problem.out_type;
   row.min_blocks = 1;
-  row.slices = contract_of(problem).slices.count == 1 ? SliceMode::single : SliceMode::f32;
+  row.slices = contract_of(problem, sm90_set).slices.count == 1 ? SliceMode::single : SliceMode::f32;
   constexpr std::int32_t side_by_side = 4;
   row.slice_groups = row.slices == SliceMode::single ? 0 : side_by_side;
   constexpr std::string_view symbol = "mgemm_bench";
@@ -163,7 +164,7 @@ double time_kernel(CudaDevice& device, const Graphs& graphs, const PrivateStream
   constexpr int thread_local_mode = 1;
   require(graphs.begin(handle, thread_local_mode), "cuStreamBeginCapture");
   for (std::int64_t i = 0; i < sets.count(); ++i) {
-    set_arguments(launch, {&row, driver.cuTensorMapEncodeTiled}, problem, contract_of(problem),
+    set_arguments(launch, {&row, driver.cuTensorMapEncodeTiled}, problem, contract_of(problem, sm90_set),
                   sets.operands(problem, i));
     device.enqueue(launch, stream.handle());
   }
@@ -208,7 +209,8 @@ Candidate make_candidate(CudaDevice& device, const KernelRow& row) {
     const ResourceFacts facts = read_attributes(device.driver(), candidate.kernel->function());
     candidate.remark = fmt::format("{} registers", facts.registers);
     if (facts.local_bytes != 0) candidate.remark += fmt::format(", {} bytes of local memory", facts.local_bytes);
-    const std::string verdict = qualify(device, row, candidate.kernel->function());
+    const std::string verdict =
+        qualify(device, row, tensor_set_for(row.in_type, device, ""), candidate.kernel->function());
     if (verdict.empty()) return candidate;
     candidate.remark = "wrong: " + verdict;
   } catch (const Error& error) {
@@ -221,7 +223,7 @@ Candidate make_candidate(CudaDevice& device, const KernelRow& row) {
 /// What a kernel depends on besides the tile.
 std::string kind_of(const Problem& problem) {
   return fmt::format("{} {} {} {}", name_of(problem.op), name_of(problem.in_type), name_of(problem.out_type),
-                     contract_of(problem).slices.count > 1);
+                     contract_of(problem, sm90_set).slices.count > 1);
 }
 
 int run(int argc, char** argv) {
@@ -240,7 +242,7 @@ int run(int argc, char** argv) {
   std::map<std::string, Candidate> made;
   for (const std::string& text : texts) {
     const Problem problem = problem_from_string(text);
-    const Contract contract = contract_of(problem);
+    const Contract contract = contract_of(problem, sm90_set);
     const Sets sets(device, problem, stream.handle());
     fmt::print("{}\n", text);
     const auto report = [&](const std::string& name, const KernelRow& row) {

@@ -20,7 +20,7 @@ mgemm_operands host_operands(const HostOperands& operands, const Array& out) {
 
 Comparison check_all(const HostOperands& operands, const Array& out, const CheckOptions& options) {
   Array expected = operands.old;
-  mamba_gemm::Context reference = mamba_gemm::Context::reference(options.threads);
+  mamba_gemm::Context reference = mamba_gemm::Context::reference(options.threads, options.profile);
   reference.gemm(operands.problem, host_operands(operands, expected));
   return compare_all(operands.layouts.out, out, expected);
 }
@@ -31,7 +31,7 @@ Comparison check_sample(const HostOperands& operands, const Array& out, const Ch
   std::vector<float> expected(samples.rows.size());
   const mgemm_operands on_host = host_operands(operands, operands.old);
   if (!expected.empty())
-    mamba_gemm::check(mgemm_evaluate(MGEMM_PROFILE_SM90, &operands.problem, &on_host,
+    mamba_gemm::check(mgemm_evaluate(options.profile, &operands.problem, &on_host,
                                      static_cast<std::int64_t>(expected.size()), samples.rows.data(),
                                      samples.columns.data(), expected.data()));
   return compare_samples(operands.layouts.out, samples, out, expected, operands.old);

@@ -8,10 +8,11 @@ namespace mgemm::cli {
 
 /// What a check may spend and what it looks at.
 struct CheckOptions {
-  std::int64_t samples = 0;   // at least 1024 are taken
-  std::uint64_t seed = 0;     // of the samples
-  std::int32_t threads = 0;   // of the evaluator
-  bool by_reference = false;  // the output is the evaluator's own
+  std::int64_t samples = 0;                   // at least 1024 are taken
+  std::uint64_t seed = 0;                     // of the samples
+  std::int32_t threads = 0;                   // of the evaluator
+  bool by_reference = false;                  // the output is the evaluator's own
+  std::int32_t profile = MGEMM_PROFILE_SM90;  // whose contracts, as the launch's description says
 };
 
 /// Multiply-adds of the product.

@@ -21,9 +21,10 @@ mamba_gemm::Buffer uploaded(const mamba_gemm::Context& context, const Array& val
 
 DeviceChoice parse_device(const std::string& text) {
   using Kind = DeviceChoice::Kind;
-  if (text == "auto") return {Kind::automatic, 0};
-  if (text == "reference") return {Kind::reference, 0};
-  if (text == "cuda") return {Kind::cuda, 0};
+  if (text == "auto") return {};
+  if (text == "reference" || text == "reference:sm90") return {Kind::reference};
+  if (text == "reference:sm80") return {Kind::reference, 0, MGEMM_PROFILE_SM80};
+  if (text == "cuda") return {Kind::cuda};
   constexpr std::string_view prefix = "cuda:";
   if (text.starts_with(prefix)) {
     std::int32_t ordinal = -1;
@@ -31,7 +32,7 @@ DeviceChoice parse_device(const std::string& text) {
     const std::from_chars_result result = std::from_chars(text.data() + prefix.size(), end, ordinal);
     if (result.ec == std::errc{} && result.ptr == end && ordinal >= 0) return {Kind::cuda, ordinal};
   }
-  bad_input("--device {}: must be auto, cuda, cuda:N or reference", text);
+  bad_input("--device {}: must be auto, cuda, cuda:N, reference, reference:sm90 or reference:sm80", text);
 }
 
 mamba_gemm::Context open_context(const DeviceChoice& choice, std::int32_t threads) {
@@ -39,6 +40,7 @@ mamba_gemm::Context open_context(const DeviceChoice& choice, std::int32_t thread
                     (choice.kind == DeviceChoice::Kind::automatic && mamba_gemm::device_count() > 0);
   mgemm_context_options options = mamba_gemm::Context::options(cuda ? MGEMM_DEVICE_CUDA : MGEMM_DEVICE_REFERENCE);
   options.ordinal = choice.ordinal;
+  if (!cuda) options.profile = choice.profile;
   options.threads = threads;
   return mamba_gemm::Context(options);
 }

@@ -11,9 +11,10 @@ namespace mgemm::cli {
 struct DeviceChoice {
   enum class Kind { automatic, cuda, reference } kind = Kind::automatic;
   std::int32_t ordinal = 0;
+  std::int32_t profile = MGEMM_PROFILE_SM90;  // of the reference device
 };
 
-/// auto, cuda, cuda:N or reference; anything else is BadInput.
+/// auto, cuda, cuda:N, reference or reference:PROFILE; anything else is BadInput.
 DeviceChoice parse_device(const std::string& text);
 
 /// auto is the first CUDA device if there is one, else the reference device. What goes wrong on a device that was

@@ -69,7 +69,7 @@ Checks try_products(const Json& environment, Progress& progress) {
   Checks checks;
   const auto run_on = [&](const std::string& device) {
     progress.phase("a product on " + device);
-    checks.push_back(check_product(device));
+    for (Check& check : check_products(device)) checks.push_back(std::move(check));
   };
   run_on("reference");
   // Without a compiler it could only fail, which has been said.

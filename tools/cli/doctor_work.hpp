@@ -1,6 +1,7 @@
 // What `mamba-gemm doctor` tries out, through the library.
 #pragma once
 #include <string>
+#include <vector>
 
 #include "doctor_checks.hpp"
 
@@ -10,7 +11,8 @@ namespace mgemm::cli {
 /// program, but no device.
 Compiled compile_one_kernel(const std::string& target);
 
-/// A small product from end to end on a device (as --device names it), every bit compared with the evaluator.
-Check check_product(const std::string& device);
+/// Small products from end to end on a device (as --device names it), in f32 and on its tensor cores, every bit
+/// compared with the evaluator. Tensor cores whose arithmetic no contract has are only a note.
+std::vector<Check> check_products(const std::string& device);
 
 }  // namespace mgemm::cli

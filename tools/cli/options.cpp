@@ -19,8 +19,10 @@ std::uint64_t ProductOptions::seed() const {
 
 void add_product_options(CLI::App& command, ProductOptions& options) {
   constexpr std::int32_t most_threads = 1024;  // as the library has it
-  command.add_option("--device", options.device,
-                     "auto (the first GPU, else the reference device), cuda, cuda:N or reference");
+  command.add_option(
+      "--device", options.device,
+      "auto (the first GPU, else the reference device), cuda, cuda:N, reference, or reference:sm80 with the "
+      "contracts of those tensor cores");
   command.add_option("--seed", options.seed_text, "Of the data and of the samples; the same everywhere. Default 0");
   command.add_option("--samples", options.samples, "Elements to check where not all are. Default 4096")
       ->check(CLI::Range(std::int64_t{1}, std::numeric_limits<std::int64_t>::max()));

@@ -58,7 +58,8 @@ RunReport run(const RunOptions& options) {
                               {.samples = options.product.samples,
                                .seed = seed,
                                .threads = options.product.threads,
-                               .by_reference = computed.device.kind == MGEMM_DEVICE_REFERENCE});
+                               .by_reference = computed.device.kind == MGEMM_DEVICE_REFERENCE,
+                               .profile = computed.description.profile});
   report.device = computed.device;
   report.description = computed.description;
   report.cache = Json::parse(mamba_gemm::cache_totals_json("off"))["counters"];
