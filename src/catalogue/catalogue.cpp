@@ -45,19 +45,19 @@ constexpr std::array<Shape, 6> f32_shapes{{
 }};
 // `thin` ones have 16 rows and as many columns as the name says. The copy engine fills the stages of `tma` ones.
 constexpr std::array<Shape, 13> half_shapes{{
-    {"large", 128, 128, 64, 3, 2, 2, 4, 0, 1, 680, 680, any_op_wide},
-    {"square", 64, 64, 64, 4, 2, 2, 4, 0, 2, 600, 380, any_op},
-    {"flat", 64, 32, 128, 4, 4, 1, 4, 0, 1, 330, 296, nn_and_nt_wide},
-    {"thin8", 16, 8, 256, 6, 1, 1, 7, 0, 1, 51, 51, nn_and_nt_wide},
-    {"thin32", 16, 32, 256, 4, 1, 4, 4, 0, 1, 140, 140, nn_and_nt_wide},
-    {"thin64", 16, 64, 64, 8, 1, 4, 4, 0, 1, 225, 165, nn_and_nt},
-    {"thin128", 16, 128, 64, 6, 1, 4, 4, 0, 1, 200, 200, nn_and_nt_wide},
-    {"slices", 64, 32, 64, 6, 2, 1, 4, 0, 1, 500, 500, slices_of_tn, false, 4},
-    {"tma_large", 128, 128, 64, 4, 2, 2, 2, 0, 1, 780, 780, any_op_wide, true},
-    {"tma_square", 64, 64, 64, 5, 2, 2, 2, 0, 1, 740, 480, any_op_wide, true},
-    {"tma8", 16, 8, 256, 6, 1, 1, 2, 0, 1, 53, 53, nn_and_nt_wide, true},
-    {"tma192", 16, 192, 64, 4, 1, 4, 2, 0, 1, 260, 200, nn_and_nt_wide, true},
-    {"tma_slices", 64, 32, 64, 10, 2, 1, 2, 0, 1, 550, 550, slices_of_tn_wide, true, 4},
+    {"large", 128, 128, 64, 3, 2, 2, 4, 0, 1, 750, 750, any_op_wide},
+    {"square", 64, 64, 64, 4, 2, 2, 4, 0, 2, 560, 420, any_op},
+    {"flat", 64, 32, 128, 4, 4, 1, 4, 0, 1, 390, 383, nn_and_nt_wide},
+    {"thin8", 16, 8, 256, 6, 1, 1, 7, 0, 1, 50, 52, nn_and_nt_wide},
+    {"thin32", 16, 32, 256, 4, 1, 4, 4, 0, 1, 105, 139, nn_and_nt_wide},
+    {"thin64", 16, 64, 64, 4, 1, 4, 4, 0, 1, 190, 123, nn_and_nt},
+    {"thin128", 16, 128, 64, 6, 1, 4, 4, 0, 1, 190, 195, nn_and_nt_wide},
+    {"slices", 64, 32, 64, 6, 2, 1, 4, 0, 1, 130, 130, slices_of_tn, false, 4},
+    {"tma_large", 128, 128, 64, 4, 2, 2, 2, 0, 1, 850, 850, any_op_wide, true},
+    {"tma_square", 64, 64, 64, 5, 2, 2, 2, 0, 1, 721, 584, any_op_wide, true},
+    {"tma8", 16, 8, 256, 6, 1, 1, 2, 0, 1, 52, 54, nn_and_nt_wide, true},
+    {"tma192", 16, 192, 64, 4, 1, 4, 2, 0, 1, 240, 227, nn_and_nt_wide, true},
+    {"tma_slices", 64, 32, 64, 10, 2, 1, 2, 0, 1, 190, 200, slices_of_tn_wide, true, 4},
 }};
 // Half the steps, and as many bytes.
 constexpr std::array<Shape, 6> tf32_shapes{{

@@ -15,7 +15,8 @@ double expected_clocks(const KernelRow& row, const Problem& problem, std::int32_
   const double rate = row.rate_full * share / (share + h);
   // A stage that is filled in part takes as long as a full one.
   const auto steps = static_cast<double>(ceil_div<std::int64_t>(reduction(problem), row.tile_steps) * row.tile_steps);
-  return share * row.tile_rows * row.tile_columns * steps / rate;
+  constexpr double clocks_to_fetch_map = 250;
+  return share * row.tile_rows * row.tile_columns * steps / rate + (row.tensor_maps ? clocks_to_fetch_map : 0);
 }
 
 std::vector<const KernelRow*> candidates(const Problem& problem, const Contract& contract, std::int32_t alignment,

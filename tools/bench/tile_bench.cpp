@@ -62,7 +62,8 @@ struct Graphs {
 void require(int result, const char* call) { check(static_cast<cuda::Result>(result), call); }
 
 /// "mma:16x64x64:4:1x4+4[:16]": copies by cp.async or, as "tma", by the copy engine; tile and steps of a stage, stages,
-/// warps that compute and that copy, alignment. Where there are slices, four are computed side by side.
+/// warps that compute and that copy, alignment. Where there are slices, four are computed side by side, or as many as
+/// "/2" says at the end.
 KernelRow parse_tile(const std::string& text, const Problem& problem) {
   KernelRow row;
   std::array<char, 8> family{};
@@ -80,7 +81,8 @@ KernelRow parse_tile(const std::string& text, const Problem& problem) {
   row.out_type = problem.out_type;
   row.min_blocks = 1;
   row.slices = contract_of(problem, sm90_set).slices.count == 1 ? SliceMode::single : SliceMode::f32;
-  constexpr std::int32_t side_by_side = 4;
+  const std::size_t slash = text.find('/');
+  const std::int32_t side_by_side = slash == std::string::npos ? 4 : std::stoi(text.substr(slash + 1));
   row.slice_groups = row.slices == SliceMode::single ? 0 : side_by_side;
   constexpr std::string_view symbol = "mgemm_bench";
   std::ranges::copy(symbol, row.symbol.text.begin());
