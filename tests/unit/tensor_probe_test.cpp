@@ -248,6 +248,7 @@ TEST_CASE("tensor cores: the probe's machine code is kept, what came of it is no
 }
 
 // Catches a probe that cannot tell sets apart, known ones or others, because its numbers are too tame.
+// Of 384 elements.
 TEST_CASE("tensor cores: the probe's numbers tell every two arithmetics apart") {
   for (const TensorProbeKernel& kernel : tensor_probe_kernels) {
     for (const TensorSet& set : tensor_sets) {
@@ -263,7 +264,7 @@ TEST_CASE("tensor cores: the probe's numbers tell every two arithmetics apart") 
         for (int fraction = 21; fraction <= product_fraction; ++fraction) {
           if (terms == known.terms && fraction == known.fraction) continue;
           CAPTURE(kernel.symbol, set.name, terms, fraction);
-          CHECK(differences(right, product_by({terms, fraction}, ordinary.problem, words)) >= 10);
+          CHECK(differences(right, product_by({terms, fraction}, ordinary.problem, words)) >= 100);
         }
       }
     }
