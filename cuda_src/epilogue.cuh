@@ -27,6 +27,20 @@ struct OutputElement<F32> {
   __device__ static __forceinline__ float store(float value) { return value; }
 };
 
+// Two elements side by side in the output, both of which exist, and may be read and written together.
+template <int OUT>
+struct alignas(2 * sizeof(typename OutputElement<OUT>::Bits)) OutputPair {
+  using Bits = typename OutputElement<OUT>::Bits;
+  Bits at[2];
+
+  __device__ static __forceinline__ OutputPair read(const Bits* from) {
+    return *reinterpret_cast<const OutputPair*>(from);
+  }
+  __device__ __forceinline__ void write(Bits* to) const { *reinterpret_cast<OutputPair*>(to) = *this; }
+  __device__ __forceinline__ float get(int i) const { return OutputElement<OUT>::load(at[i]); }
+  __device__ __forceinline__ void set(int i, float value) { at[i] = OutputElement<OUT>::store(value); }
+};
+
 // COUNT elements side by side in a row of the output. What of them does not exist is neither read nor written.
 template <int OUT, int COUNT>
 struct OutputPiece {

@@ -53,11 +53,64 @@ struct MmaWarp {
     }
   };
 
-  // `row` and `column` are the output's for the warp's first element.
+  // `row` and `column` are the output's for the warp's first element. A part that lies inside the output is stored
+  // without a question about each of its elements.
   template <int OUT>
   __device__ static __forceinline__ void store(const GemmParams& p, const Sums& sum, long long row, long long column) {
     const int lane = static_cast<int>(threadIdx.x) % 32;
+    row += lane / 4;
+    column += lane % 4 * 2;
     const bool vectors = has_vector_rows<OUT, 2>(p);
+    if (vectors && row - lane / 4 + kRows <= p.rows && column - lane % 4 * 2 + kColumns <= p.columns) {
+      store_inside<OUT>(p, sum, row, column);
+    } else {
+      store_edge<OUT>(p, sum, row, column, vectors);
+    }
+  }
+
+ private:
+  // Here `row` and `column` are the lane's first.
+  template <int OUT>
+  __device__ static __forceinline__ void store_inside(const GemmParams& p, const Sums& sum, long long row,
+                                                      long long column) {
+    using Piece = OutputPair<OUT>;
+    typename Piece::Bits* out = static_cast<typename Piece::Bits*>(p.out) + row * p.ldout + column;
+    float bias[COLUMN_BLOCKS][2];
+#pragma unroll
+    for (int y = 0; y < COLUMN_BLOCKS; ++y) {
+#pragma unroll
+      for (int i = 0; i < 2; ++i) bias[y][i] = p.bias != nullptr ? p.bias[column + 8 * y + i] : -0.0f;
+    }
+#pragma unroll
+    for (int x = 0; x < ROW_BLOCKS; ++x) {
+      // All reads of some rows before their first write, which the compiler may not move them across.
+      Piece old[2][COLUMN_BLOCKS] = {};
+      if (reads_output(p)) {
+#pragma unroll
+        for (int half = 0; half < 2; ++half) {
+#pragma unroll
+          for (int y = 0; y < COLUMN_BLOCKS; ++y) old[half][y] = Piece::read(out + half * 8 * p.ldout + 8 * y);
+        }
+      }
+#pragma unroll
+      for (int half = 0; half < 2; ++half) {
+#pragma unroll
+        for (int y = 0; y < COLUMN_BLOCKS; ++y) {
+          Piece result;
+#pragma unroll
+          for (int i = 0; i < 2; ++i) {
+            result.set(i, epilogue(p, sum[x][y][2 * half + i], bias[y][i], old[half][y].get(i)));
+          }
+          result.write(out + half * 8 * p.ldout + 8 * y);
+        }
+      }
+      out += 16 * p.ldout;
+    }
+  }
+
+  template <int OUT>
+  __device__ static __forceinline__ void store_edge(const GemmParams& p, const Sums& sum, long long row,
+                                                    long long column, bool vectors) {
 #pragma unroll
     for (int x = 0; x < ROW_BLOCKS; ++x) {
       OutputPiece<OUT, 2> pieces[2][COLUMN_BLOCKS];
@@ -65,7 +118,7 @@ struct MmaWarp {
       for (int half = 0; half < 2; ++half) {
 #pragma unroll
         for (int y = 0; y < COLUMN_BLOCKS; ++y) {
-          pieces[half][y].load(p, row + 16 * x + 8 * half + lane / 4, column + 8 * y + lane % 4 * 2, vectors);
+          pieces[half][y].load(p, row + 16 * x + 8 * half, column + 8 * y, vectors);
         }
       }
 #pragma unroll

@@ -44,20 +44,23 @@ constexpr std::array<Shape, 6> f32_shapes{{
     {"thin8", 8, 64, 32, 4, 4, 16, 0, 4, 2, 45, 18, nn_and_nt_or_slices},
 }};
 // `thin` ones have 16 rows and as many columns as the name says. The copy engine fills the stages of `tma` ones.
-constexpr std::array<Shape, 13> half_shapes{{
+constexpr std::array<Shape, 16> half_shapes{{
     {"large", 128, 128, 64, 3, 2, 2, 4, 0, 1, 750, 750, any_op_wide},
-    {"square", 64, 64, 64, 4, 2, 2, 4, 0, 2, 560, 420, any_op},
-    {"flat", 64, 32, 128, 4, 4, 1, 4, 0, 1, 390, 383, nn_and_nt_wide},
-    {"thin8", 16, 8, 256, 6, 1, 1, 7, 0, 1, 50, 52, nn_and_nt_wide},
-    {"thin32", 16, 32, 256, 4, 1, 4, 4, 0, 1, 105, 139, nn_and_nt_wide},
-    {"thin64", 16, 64, 64, 4, 1, 4, 4, 0, 1, 190, 123, nn_and_nt},
+    {"square", 64, 64, 64, 4, 2, 2, 4, 0, 2, 560, 452, any_op},
+    {"flat", 64, 32, 128, 4, 4, 1, 4, 0, 1, 390, 420, nn_and_nt_wide},
+    {"thin8", 16, 8, 256, 6, 1, 1, 7, 0, 1, 50, 62, nn_and_nt_wide},
+    {"thin32", 16, 32, 256, 4, 1, 4, 4, 0, 1, 105, 152, nn_and_nt_wide},
+    {"thin64", 16, 64, 64, 4, 1, 4, 4, 0, 1, 190, 126, nn_and_nt},
+    {"deep64", 16, 64, 64, 8, 1, 4, 4, 0, 1, 200, 178, nn_and_nt_wide},
     {"thin128", 16, 128, 64, 6, 1, 4, 4, 0, 1, 190, 195, nn_and_nt_wide},
-    {"slices", 64, 32, 64, 6, 2, 1, 4, 0, 1, 130, 130, slices_of_tn, false, 4},
+    {"slices", 64, 32, 64, 6, 2, 1, 4, 0, 1, 150, 150, slices_of_tn, false, 4},
+    {"slices2", 64, 64, 64, 4, 2, 2, 4, 0, 1, 262, 262, slices_of_tn_wide, false, 2},
     {"tma_large", 128, 128, 64, 4, 2, 2, 2, 0, 1, 850, 850, any_op_wide, true},
-    {"tma_square", 64, 64, 64, 5, 2, 2, 2, 0, 1, 721, 584, any_op_wide, true},
-    {"tma8", 16, 8, 256, 6, 1, 1, 2, 0, 1, 52, 54, nn_and_nt_wide, true},
-    {"tma192", 16, 192, 64, 4, 1, 4, 2, 0, 1, 240, 227, nn_and_nt_wide, true},
-    {"tma_slices", 64, 32, 64, 10, 2, 1, 2, 0, 1, 190, 200, slices_of_tn_wide, true, 4},
+    {"tma_square", 64, 64, 64, 5, 2, 2, 2, 0, 1, 740, 656, any_op_wide, true},
+    {"tma8", 16, 8, 256, 6, 1, 1, 2, 0, 1, 50, 70, nn_and_nt_wide, true},
+    {"tma192", 16, 192, 64, 4, 1, 4, 2, 0, 1, 240, 240, nn_and_nt_wide, true},
+    {"tma_slices", 64, 32, 64, 10, 2, 1, 2, 0, 1, 200, 235, slices_of_tn_wide, true, 4},
+    {"tma_slices2", 64, 64, 64, 6, 2, 2, 2, 0, 1, 390, 390, slices_of_tn_wide, true, 2},
 }};
 // Half the steps, and as many bytes.
 constexpr std::array<Shape, 6> tf32_shapes{{

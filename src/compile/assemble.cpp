@@ -35,6 +35,19 @@ std::string objection_to(const AssembleResponse& response, const NvrtcVersion& w
   return {};
 }
 
+/// Whether a program that has crashed assembles a kernel that does nothing.
+bool survives_nothing(const std::string& helper, AssembleRequest request, const AssembleLimits& limits) {
+  request.module.name = "nothing";
+  request.module.text = "extern \"C\" __global__ void nothing() {}\n";
+  const auto wanted = [&](std::string_view output) {
+    return frame_bytes_wanted(response_kind, output, limits.response_bytes);
+  };
+  const Conversation talk = converse(helper, encode_request(request), wanted, limits.time);
+  std::string problem;
+  const auto response = decode_response(talk.output, limits.response_bytes, problem);
+  return response && response->status == MGEMM_OK;
+}
+
 }  // namespace
 
 AssembleRequest assemble_request(CompileRequest module, const NvrtcCandidate& nvrtc) {
@@ -51,8 +64,11 @@ AssembledModule assemble(const std::string& helper, const AssembleRequest& reque
   std::optional<AssembleResponse> response = decode_response(talk.output, limit, problem);
   const CompileRequest& module = request.module;
   if (!response) {
-    fail(MGEMM_COMPILE, "module {}: no machine code for {} from NVRTC {} ({}): {} {}", module.name, module.target,
-         to_string(request.nvrtc.version), request.nvrtc.path, helper, account_of(talk, problem));
+    const std::string text =
+        fmt::format("module {}: no machine code for {} from NVRTC {} ({}): {} {}", module.name, module.target,
+                    to_string(request.nvrtc.version), request.nvrtc.path, helper, account_of(talk, problem));
+    if (talk.crashed && survives_nothing(helper, request, limits)) throw AssemblerCrash(MGEMM_COMPILE, text);
+    throw Error(MGEMM_COMPILE, text);
   }
   if (response->status != MGEMM_OK) {
     if (!response->log.empty()) throw Error(response->status, response->log);

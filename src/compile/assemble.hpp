@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <string>
 
+#include "base/error.hpp"
 #include "base/sha256.hpp"
 #include "compile/assemble_protocol.hpp"
 
@@ -21,6 +22,13 @@ struct AssembledModule {
   std::string log;  // the compiler's, if it had anything to say
 };
 
+/// The assembler died of a module, and does not of another. The driver's compiler is made of the same parts, and would
+/// end this process: measured on an H200 with driver 580.159.
+class AssemblerCrash : public Error {
+ public:
+  using Error::Error;
+};
+
 /// The request for a module's machine code from the same text and options as its PTX; `module.target` is that of the
 /// PTX, for example "compute_90a".
 AssembleRequest assemble_request(CompileRequest module, const NvrtcCandidate& nvrtc);
@@ -28,7 +36,8 @@ AssembleRequest assemble_request(CompileRequest module, const NvrtcCandidate& nv
 /// Has NVRTC assemble a module in a process of its own (`helper`, see find_helper), because NVRTC's assembler is known
 /// to end the process it runs in. Only a complete response whose SHA-256 agrees counts, with an ELF image that the
 /// requested version made. Errors: MGEMM_COMPILE with what
-/// happened (a signal's name, the time limit, what is wrong with the response, the compiler's message),
+/// happened (a signal's name, the time limit, what is wrong with the response, the compiler's message), as an
+/// AssemblerCrash where that is what it was,
 /// MGEMM_UNSUPPORTED, MGEMM_OUT_OF_MEMORY. Any number of threads at a time.
 AssembledModule assemble(const std::string& helper, const AssembleRequest& request, const AssembleLimits& limits = {});
 

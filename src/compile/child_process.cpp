@@ -127,6 +127,7 @@ Conversation converse(const std::string& program, std::string_view input, const 
     talk.conversation.ending = fmt::format("did not answer within {} and was stopped", time_limit);
   } else if (!complete) {
     talk.conversation.ending = spawned.child.ending();
+    talk.conversation.crashed = spawned.child.crashed();
   }
   return std::move(talk.conversation);
 }

@@ -10,8 +10,9 @@ namespace mgemm {
 /// How a program that was run ended, and what it said.
 struct Conversation {
   std::string output;
-  std::string errors;  // the first bytes of its stderr
-  std::string ending;  // for people: "was killed by SIGSEGV"; "" if it was stopped because its output was complete
+  std::string errors;    // the first bytes of its stderr
+  std::string ending;    // for people: "was killed by SIGSEGV"; "" if it was stopped because its output was complete
+  bool crashed = false;  // a fault of its own ended it before that
 };
 
 /// How many bytes of output there must be in all before it is worth looking again; the output is complete when there

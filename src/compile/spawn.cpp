@@ -160,6 +160,12 @@ std::string Child::ending() const {
   return fmt::format("was killed by SIG{}", name);
 }
 
+bool Child::crashed() const {
+  if (!wait_status_ || !WIFSIGNALED(*wait_status_)) return false;
+  constexpr std::array faults{SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGTRAP};
+  return std::ranges::find(faults, WTERMSIG(*wait_status_)) != faults.end();
+}
+
 SpawnedProgram spawn(const std::string& program) {
   Channel input = to_child(program);
   Channel output = from_child(program);

@@ -25,6 +25,8 @@ class Child {
   void stop(std::chrono::milliseconds patience) noexcept;
   /// How it ended, once it has: "was killed by SIGSEGV".
   std::string ending() const;
+  /// Whether a fault of its own ended it, or abort().
+  bool crashed() const;
 
  private:
   bool reap(int flags) noexcept;

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cstring>
 #include <limits>
+#include <optional>
 
+#include "device/current_context.hpp"
 #include "gemm_params.h"
 #include "kernel/tensor_map.hpp"
 
@@ -48,6 +50,8 @@ void set_arguments(KernelLaunch& launch, const KernelBinding& kernel, const Prob
   params.alpha = problem.alpha;
   params.beta = problem.beta;
   if (kernel.row != nullptr && kernel.row->tensor_maps && params.reduction != 0) {
+    std::optional<CurrentContext> current;
+    if (kernel.device != nullptr) current.emplace(kernel.device->driver(), kernel.device->context());
     arguments.a = encode_tensor_map(kernel.encode, "operands.a", box_of_a(*kernel.row, problem, operands.a));
     arguments.b = encode_tensor_map(kernel.encode, "operands.b", box_of_b(*kernel.row, problem, operands.b));
   }

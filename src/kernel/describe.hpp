@@ -3,6 +3,7 @@
 
 #include "base/cuda_abi.hpp"
 #include "catalogue/catalogue.hpp"
+#include "device/cuda_device.hpp"
 #include "device/work.hpp"
 
 namespace mgemm {
@@ -22,8 +23,12 @@ KernelLaunch describe_grid(const KernelRow& row, const Problem& problem);
 /// What a kernel's arguments are made of besides the problem and its operands; all null for one without a row.
 struct KernelBinding {
   const KernelRow* row = nullptr;
-  cuda::fn::TensorMapEncodeTiled* encode = nullptr;  // the driver's, for rows with tensor maps
+  cuda::fn::TensorMapEncodeTiled* encode = nullptr;  // for rows with tensor maps
+  const CudaDevice* device = nullptr;                // whose context the driver wants to be current for that
 };
+inline KernelBinding binding_of(const KernelRow& row, const CudaDevice& device) {
+  return {&row, device.driver().cuTensorMapEncodeTiled, &device};
+}
 
 /// The argument bytes for operands that have been checked.
 void set_arguments(KernelLaunch& launch, const KernelBinding& kernel, const Problem& problem, const Contract& contract,

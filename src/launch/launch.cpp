@@ -77,7 +77,7 @@ std::vector<AllocationStamp> vet(const Context& context, const Problem& problem,
 }
 
 void seal(const Context& context, Launch& launch, const mgemm_operands& operands, std::vector<AllocationStamp> stamps) {
-  launch.work = bind_work(*launch.plan, operands);
+  launch.work = bind_work(*launch.plan, operands, context.cuda);
   launch.operands = operands;
   launch.stamps = std::move(stamps);
   launch.memory_generation = context.memory.generation();
@@ -92,7 +92,7 @@ void bind(const Context& context, Launch& launch, const mgemm_operands& operands
 void validate(const Context& context, const Launch& launch) {
   context.memory.check(launch.stamps);
   stamp_all(context, launch.plan->problem, launch.operands);
-  if (!same_work(launch.work, bind_work(*launch.plan, launch.operands))) {
+  if (!same_work(launch.work, bind_work(*launch.plan, launch.operands, context.cuda))) {
     fail(MGEMM_STALE, "the launch description of {} no longer agrees with its plan and operands",
          to_string(launch.plan->problem));
   }

@@ -176,7 +176,7 @@ Gathered run_shadow(Context& context, Gatherer& gather, const Launch& launch, co
   }
   mgemm_operands operands = launch.operands;
   operands.out = shadow;
-  context.device->enqueue(bind_work(plan, operands), context.stream);
+  context.device->enqueue(bind_work(plan, operands, context.cuda), context.stream);
   context.device->synchronize(context.stream);
   return gather.crossings(shadow, layout, sample.rows, sample.columns);
 }

@@ -12,6 +12,7 @@
 #include "base/log.hpp"
 #include "base/per_process.hpp"
 #include "base/thread_pool.hpp"
+#include "compile/assemble.hpp"
 #include "compile/compiler.hpp"
 #include "compile/helper_path.hpp"
 #include "device/current_context.hpp"
@@ -19,10 +20,15 @@
 namespace mgemm {
 namespace {
 
+struct Failure {
+  std::string reason;
+  bool crashed = false;  // the assembler died of it, and so would the driver's compiler
+};
+
 /// What could not be assembled in this process, and why: trying again could take minutes and end no better.
 struct Failures {
   std::mutex mutex;
-  std::map<std::string, std::string, std::less<>> reasons;  // by module and target
+  std::map<std::string, Failure, std::less<>> known;  // by module and target
 };
 constinit PerProcess<Failures> failures;
 
@@ -30,39 +36,40 @@ std::string failure_key(const ModuleRequest& request) {
   return fmt::format("{} for {}", request.module, target_for(request.compute_major, request.compute_minor));
 }
 
-std::string earlier_failure(const ModuleRequest& request) {
+Failure earlier_failure(const ModuleRequest& request) {
   Failures& all = failures.get();
   const std::lock_guard lock(all.mutex);
-  const auto found = all.reasons.find(failure_key(request));
-  return found == all.reasons.end() ? std::string() : found->second;
+  const auto found = all.known.find(failure_key(request));
+  return found == all.known.end() ? Failure() : found->second;
 }
 
-void note_failure(const ModuleRequest& request, const std::string& reason) {
-  log(MGEMM_LOG_WARN, "no machine code of {}, using PTX: {}", request.module, reason);
+void note_failure(const ModuleRequest& request, const Failure& failure) {
+  log(MGEMM_LOG_WARN, "no machine code of {}, {}: {}", request.module,
+      failure.crashed ? "and its PTX is not used" : "using PTX", failure.reason);
   Failures& all = failures.get();
   const std::lock_guard lock(all.mutex);
-  all.reasons.insert_or_assign(failure_key(request), reason);
+  all.known.insert_or_assign(failure_key(request), failure);
 }
 
 /// What could be made of a module.
 struct Code {
   std::optional<Artifact> machine_code;
-  std::string no_machine_code;  // why there is none
+  Failure no_machine_code;  // why there is none
   std::optional<Artifact> ptx;
   std::exception_ptr no_ptx;
 };
 
 void assemble_into(Code& code, const ModuleRequest& request) {
   const HelperLocation helper = find_helper(process_environment());
-  code.no_machine_code = helper.path.empty() ? helper.reason : earlier_failure(request);
-  if (!code.no_machine_code.empty()) {
-    log(MGEMM_LOG_INFO, "no machine code of {}: {}", request.module, code.no_machine_code);
+  code.no_machine_code = helper.path.empty() ? Failure{helper.reason} : earlier_failure(request);
+  if (!code.no_machine_code.reason.empty()) {
+    log(MGEMM_LOG_INFO, "no machine code of {}: {}", request.module, code.no_machine_code.reason);
     return;
   }
   try {
     code.machine_code = assemble_machine_code_of(request, helper.path);
   } catch (const std::exception& error) {
-    code.no_machine_code = error.what();
+    code.no_machine_code = {error.what(), dynamic_cast<const AssemblerCrash*>(&error) != nullptr};
     note_failure(request, code.no_machine_code);
   }
 }
@@ -144,8 +151,14 @@ LoadedModule load_module(CudaDevice& device, const ModuleRequest& request) {
 
   if (code.machine_code) {
     const CurrentContext current(driver, device.context());
-    auto loaded = try_machine_code(driver, request, *code.machine_code, code.no_machine_code);
+    auto loaded = try_machine_code(driver, request, *code.machine_code, code.no_machine_code.reason);
     if (loaded) return *std::move(loaded);
+  }
+  if (code.no_machine_code.crashed) {
+    fail(MGEMM_COMPILE,
+         "NVRTC's assembler died of module {}, and the driver's compiler, made of the same parts, would take this "
+         "process with it: {}",
+         request.module, code.no_machine_code.reason);
   }
   if (!code.ptx && code.no_ptx == nullptr) code.ptx = ptx_of(request);
   if (!code.ptx) std::rethrow_exception(code.no_ptx);
@@ -153,7 +166,7 @@ LoadedModule load_module(CudaDevice& device, const ModuleRequest& request) {
   try {
     return load_artifact(driver, request.module, *code.ptx);
   } catch (const Error& error) {
-    throw Error(error.status(), fmt::format("{} (no machine code: {})", error.what(), code.no_machine_code),
+    throw Error(error.status(), fmt::format("{} (no machine code: {})", error.what(), code.no_machine_code.reason),
                 error.driver_code());
   }
 }

@@ -26,8 +26,7 @@ std::string run(CudaDevice& device, Stream stream, std::uint64_t address, const 
   KernelLaunch launch = describe_grid(row, probe.problem);
   launch.function = function;
   launch.row = -1;  // counters are for what callers ask for
-  set_arguments(launch, {&row, device.driver().cuTensorMapEncodeTiled}, probe.problem, probe.contract,
-                block.operands(probe, address));
+  set_arguments(launch, binding_of(row, device), probe.problem, probe.contract, block.operands(probe, address));
   device.upload(address, block.bytes.data(), bytes_of(block), stream);
   try {
     device.enqueue(launch, stream);

@@ -6,6 +6,48 @@
 #include "kernel/describe.hpp"
 
 namespace mgemm {
+namespace {
+
+/// What a launch takes besides its products, where it matters: on tensor cores. Of a tile the last outputs are not
+/// hidden.
+double startup_clocks(const KernelRow& row, double elements) {
+  constexpr double for_fetching_maps = 400;
+  constexpr double for_an_element = 0.125;
+  constexpr double for_a_kibibyte = 12;  // of shared memory
+  if (row.family == Family::f32_tile) return 0;
+  return for_an_element * elements + for_a_kibibyte * row.shared_bytes() / 1024 +
+         (row.tensor_maps ? for_fetching_maps : 0);
+}
+
+/// Why a kernel for such operations and types does not serve a problem on a board; "" if it does.
+std::string objection(const KernelRow& row, const Problem& problem, const Contract& contract, std::int32_t alignment,
+                      const Board& board) {
+  if (row.tensor_maps && !board.tensor_maps) return "the board has no copy engine that knows tensor maps";
+  if (!holds(row, board.shared_bytes, board.tensor_maps)) {
+    return fmt::format("it needs {} bytes of shared memory, there are {}", row.shared_bytes(), board.shared_bytes);
+  }
+  if (alignment % row.alignment != 0) {
+    return fmt::format("it copies {} bytes at a time, and the operands are aligned to {}", row.alignment, alignment);
+  }
+  if (covers(row, problem, contract, alignment)) return {};
+  return fmt::format("it is for {}, and the reduction has {}", row.slices == SliceMode::single ? "one slice" : "slices",
+                     contract.slices.count);
+}
+
+void log_candidates(const std::vector<const KernelRow*>& found, const Problem& problem, const Contract& contract,
+                    std::int32_t alignment, const Board& board) {
+  for (const KernelRow* const row : found) {
+    log(MGEMM_LOG_DISPATCH, "{}: {} expects {:.0f} clocks", to_string(problem), row->symbol.view(),
+        expected_clocks(*row, problem, board.multiprocessors));
+  }
+  for (const KernelRow& row : catalogue()) {
+    if (row.op != problem.op || row.in_type != problem.in_type || row.out_type != problem.out_type) continue;
+    const std::string why = objection(row, problem, contract, alignment, board);
+    if (!why.empty()) log(MGEMM_LOG_DISPATCH, "{}: {} is passed over: {}", to_string(problem), row.symbol.view(), why);
+  }
+}
+
+}  // namespace
 
 double expected_clocks(const KernelRow& row, const Problem& problem, std::int32_t multiprocessors) {
   // The busiest multiprocessor works through `share` tiles. Its rate rises with the number of them that are resident,
@@ -15,8 +57,8 @@ double expected_clocks(const KernelRow& row, const Problem& problem, std::int32_
   const double rate = row.rate_full * share / (share + h);
   // A stage that is filled in part takes as long as a full one.
   const auto steps = static_cast<double>(ceil_div<std::int64_t>(reduction(problem), row.tile_steps) * row.tile_steps);
-  constexpr double clocks_to_fetch_map = 250;
-  return share * row.tile_rows * row.tile_columns * steps / rate + (row.tensor_maps ? clocks_to_fetch_map : 0);
+  const double elements = static_cast<double>(row.tile_rows) * row.tile_columns;
+  return share * elements * steps / rate + startup_clocks(row, elements);
 }
 
 std::vector<const KernelRow*> candidates(const Problem& problem, const Contract& contract, std::int32_t alignment,
@@ -31,12 +73,7 @@ std::vector<const KernelRow*> candidates(const Problem& problem, const Contract&
     return std::pair(-row->alignment, expected_clocks(*row, problem, board.multiprocessors));
   };
   std::stable_sort(found.begin(), found.end(), [&](const KernelRow* a, const KernelRow* b) { return key(a) < key(b); });
-  if (log_enabled(MGEMM_LOG_DISPATCH)) {
-    for (const KernelRow* row : found) {
-      log(MGEMM_LOG_DISPATCH, "{}: {} expects {:.0f} clocks", to_string(problem), row->symbol.view(),
-          expected_clocks(*row, problem, board.multiprocessors));
-    }
-  }
+  if (log_enabled(MGEMM_LOG_DISPATCH)) log_candidates(found, problem, contract, alignment, board);
   return found;
 }
 

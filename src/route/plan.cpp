@@ -52,7 +52,7 @@ void plan_kernel(CudaDevice& device, const std::string& cache_directory, const s
     }
     launch.function = kernel.function;
     plan.work = launch;
-    plan.binding = {row, device.driver().cuTensorMapEncodeTiled};
+    plan.row = row;
     plan.kernel = row->symbol.view();
     plan.code = std::move(kernel.artifact);
     plan.qualification = kernel.qualification;
@@ -89,10 +89,10 @@ Plan make_plan(const PlanTarget& target, const Problem& problem, std::int32_t al
   return plan;
 }
 
-Work bind_work(const Plan& plan, const mgemm_operands& operands) {
+Work bind_work(const Plan& plan, const mgemm_operands& operands, const CudaDevice* device) {
   Work work = plan.work;
   if (auto* const launch = std::get_if<KernelLaunch>(&work)) {
-    set_arguments(*launch, plan.binding, plan.problem, plan.contract, operands);
+    set_arguments(*launch, binding_of(*plan.row, *device), plan.problem, plan.contract, operands);
   } else if (auto* const product = std::get_if<HostProduct>(&work)) {
     product->operands = operands;
   }

@@ -27,7 +27,7 @@ struct Plan {
   std::int32_t alignment = 0;
   std::string kernel;                            // symbol, "evaluator" or "none"
   Work work;                                     // without operands
-  KernelBinding binding;                         // of a kernel
+  const KernelRow* row = nullptr;                // of a kernel
   std::shared_ptr<const ArtifactIdentity> code;  // of the kernel; nullptr if no compiled code is involved
   Qualification qualification;                   // of that code
   std::vector<PassedOver> passed_over;           // kernels that would have been chosen before
@@ -44,7 +44,7 @@ struct PlanTarget {
 Plan make_plan(const PlanTarget& target, const Problem& problem, std::int32_t alignment,
                const KernelRow* forced = nullptr);
 
-/// The plan's work on operands that have been checked.
-Work bind_work(const Plan& plan, const mgemm_operands& operands);
+/// The plan's work on operands that have been checked. `device` is the GPU it will run on, if it is for one.
+Work bind_work(const Plan& plan, const mgemm_operands& operands, const CudaDevice* device);
 
 }  // namespace mgemm

@@ -153,7 +153,7 @@ Result tensor_map_encode(cuda::TensorMap* map, cuda::TensorMapDataType type, std
                          const std::uint32_t* element_strides, cuda::TensorMapInterleave interleave,
                          cuda::TensorMapSwizzle swizzle, cuda::TensorMapL2Promotion promotion,
                          cuda::TensorMapFill fill) {
-  return call("cuTensorMapEncodeTiled", [&] {
+  return context_call("cuTensorMapEncodeTiled", [&] {
     return test::encode_on_host(map, type, rank, address, extents, strides, box, element_strides, interleave, swizzle,
                                 promotion, fill);
   });

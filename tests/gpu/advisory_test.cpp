@@ -1,9 +1,6 @@
 // What admission makes of what this board's driver says while it compiles a kernel of wgmma.
-#include <cstdio>
-
 #include "gpu/gpu.hpp"
 #include "gpu/planted_module.hpp"
-#include "support/child.hpp"
 #include "support/quiet.hpp"
 #include "support/wgmma_kernels.hpp"
 
@@ -34,27 +31,4 @@ TEST_CASE("a kernel that the driver's compiler put a wait into is excluded") {
   CHECK(kernel.state == KernelState::excluded);
   CHECK(kernel.reason.find("the assembler says: ") == 0);
   CHECK(kernel.reason.find("C7517") != std::string::npos);
-}
-
-// In a process of its own, because nobody has promised that the driver's compiler survives it.
-TEST_CASE("child: the driver's compiler on what NVRTC's assembler dies of", "[.child]") {
-  const Quiet quiet;
-  CudaDevice device(driver(), 0, nullptr);
-  const KernelRow& row = *find_kernel(row_name);
-  const PlantedModule planted(device, row, crashing_text(row.symbol.view(), row.threads()));
-  const LoadedKernel kernel = planted.load(device);
-  const std::string state(to_string(kernel.state));
-  static_cast<void>(
-      std::fprintf(stderr, "the driver's compiler took it; %s: %s\n", state.c_str(), kernel.reason.c_str()));
-  CAPTURE(state, kernel.reason);
-  // By the driver's word, or because it does not compute the contract of the row it stands for.
-  CHECK((kernel.state == KernelState::excluded || kernel.state == KernelState::broken));
-  CHECK_FALSE(kernel.reason.empty());
-}
-
-// Catches a driver whose compiler dies as NVRTC's assembler does: its PTX path would take the process with it. And a
-// kernel of it that serves.
-TEST_CASE("the driver's compiler survives what NVRTC's assembler dies of, and the kernel does not serve") {
-  if (const char* reason = no_wgmma()) MGEMM_SKIP(reason);
-  CHECK(Child("child: the driver's compiler on what NVRTC's assembler dies of", {}).wait() == 0);
 }

@@ -285,7 +285,7 @@ void compare_with_model(const char* text) {
     return std::pair(context->cuda, context->stream);
   }();
   const ChainKernels kernels(*device, text);
-  const TensorSet& set = tensor_set_of(*device, "");
+  const TensorSet set = tensor_set_of(*device, "");
   for (const Type type : {Type::bf16, Type::f16, Type::tf32}) {
     for (const NumberClass& from : number_classes) {
       for (const int steps : {1, 4, 9}) {

@@ -1,6 +1,7 @@
 // Every kernel of the catalogue by itself, not only where dispatch would choose it.
 #include <algorithm>
 
+#include "catalogue/launch_counts.hpp"
 #include "context/context.hpp"
 #include "gpu/gpu.hpp"
 #include "module/loader.hpp"
@@ -40,7 +41,7 @@ std::vector<std::uint32_t> run_forced(const mamba_gemm::Context& handle, const D
     const Plan plan = make_plan({*context->device, context->cuda, context->cache_directory},
                                 check_problem(product.problem), row.alignment, &row);
     REQUIRE(plan.kernel == row.symbol.view());
-    context->device->enqueue(bind_work(plan, bound.operands()), context->stream);
+    context->device->enqueue(bind_work(plan, bound.operands(), context->cuda), context->stream);
   }
   return bound.result();
 }
@@ -56,6 +57,7 @@ TEST_CASE("every kernel of the catalogue gives the evaluator's bits") {
   const auto gpu = mamba_gemm::Context::cuda();
   const auto reference = reference_of_board();
   for (const KernelRow& row : catalogue()) {
+    const std::uint64_t before = launches_of(number_of(row));
     for (int round = 0; round < rounds(6); ++round) {
       // Kernels with wide copies need aligned rows; the others must do with any.
       ProductOptions options;
@@ -71,6 +73,39 @@ TEST_CASE("every kernel of the catalogue gives the evaluator's bits") {
       }
       REQUIRE(run_forced(gpu, product, row) == run_on(reference, product));
     }
+    CAPTURE(row.symbol.view());
+    CHECK(launches_of(number_of(row)) >= before + static_cast<std::uint64_t>(rounds(6)));
+  }
+}
+
+// Catches two kernels of a contract that differ on the same operands, wherever dispatch may go between them.
+TEST_CASE("all kernels that cover a problem give the same bits") {
+  if (const char* reason = missing()) MGEMM_SKIP(reason);
+  const std::uint64_t seed = fresh_seed();
+  CAPTURE(seed);
+  Random random(seed);
+  const auto gpu = mamba_gemm::Context::cuda();
+  for (const char* text :
+       {"nn:f32:70x800x264", "tn:f32:300x136x72", "nt:f32:70x264x500", "nn:bf16:70x808x264:bias:alpha=0.5",
+        "nn:bf16:70x808x264:out=f32", "tn:bf16:304x136x72", "tn:bf16:2104x136x72", "nt:bf16:70x264x808",
+        "nt:bf16:70x264x808:out=f32:beta=0.5", "nn:f16:70x808x264", "nn:f16:70x808x264:out=f32", "tn:f16:304x136x72",
+        "tn:f16:2104x136x72", "nt:f16:70x264x808", "nt:f16:70x264x808:out=f32", "nn:tf32:70x808x264",
+        "tn:tf32:304x136x72", "tn:tf32:2104x136x72", "nt:tf32:70x264x808"}) {
+    const DeviceProduct product =
+        make_device_product(random, mamba_gemm::parse_problem(text), {.row_alignment = 16, .exceptional = true});
+    const Problem problem = check_problem(product.problem);
+    const Contract contract = contract_of(problem, sm90_set);
+    std::vector<std::uint32_t> first;
+    int kernels = 0;
+    for (const KernelRow& row : catalogue()) {
+      if (!covers(row, problem, contract, row.alignment)) continue;
+      CAPTURE(text, row.symbol.view());
+      const std::vector<std::uint32_t> bits = run_forced(gpu, product, row);
+      if (kernels++ == 0) first = bits;
+      REQUIRE(bits == first);
+    }
+    CAPTURE(text);
+    CHECK(kernels > 1);
   }
 }
 

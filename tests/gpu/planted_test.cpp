@@ -23,7 +23,7 @@ TEST_CASE("planted: a write out of bounds", "[.planted]") {
   const std::uint64_t out = device.allocate(63 * 64 * 4);
   const Problem problem = problem_from_string("nn:f32:64x64x64");
   const Plan plan = make_plan({device, context->cuda, context->cache_directory}, problem, 16);
-  device.enqueue(bind_work(plan, mamba_gemm::operands(a, b, out)), context->stream);
+  device.enqueue(bind_work(plan, mamba_gemm::operands(a, b, out), context->cuda), context->stream);
   try {
     device.synchronize(context->stream);
   } catch (const Error&) {

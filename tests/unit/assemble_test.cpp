@@ -193,6 +193,7 @@ TEST_CASE("assemble: a source the assembler dies of is an error that names the s
     ending = error.what();
     std::printf("%s\n", error.what());
     CHECK(error.status() == MGEMM_COMPILE);
+    CHECK(dynamic_cast<const mgemm::AssemblerCrash*>(&error) != nullptr);
     CHECK(contains(ending, "was killed by SIG"));
     CHECK(contains(ending, "sm_90a"));
     CHECK(contains(ending, nvrtc->path));

@@ -2,12 +2,14 @@
 
 #include <fstream>
 #include <set>
+#include <tuple>
 
 #include "catalogue/targets.hpp"
 #include "compile/module_text.hpp"
 #include "compile/source_identity.hpp"
 #include "kernel/describe.hpp"
 #include "route/dispatch.hpp"
+#include "support/captured_log.hpp"
 #include "support/child.hpp"
 #include "support/raises.hpp"
 #include "support/random.hpp"
@@ -83,6 +85,28 @@ TEST_CASE("every problem has kernels, and only ones that cover it") {
   // Catches a cost model under which many kernels can never be chosen.
   CAPTURE(first_choices.size(), catalogue().size());
   REQUIRE(first_choices.size() * 10 >= catalogue().size() * 8);
+}
+
+// Catches a log that leaves out a kernel, or why it was passed over.
+TEST_CASE("dispatch says of every kernel what it expects, or why it is passed over") {
+  const Problem problem = problem_from_string("tn:bf16:4096x256x72");
+  const Contract contract = contract_of(problem, sm90_set);
+  REQUIRE(contract.slices.count > 1);
+  for (const auto& [board, alignment, text] :
+       {std::tuple{boards[0], 16, "it is for one slice, and the reduction has"},
+        std::tuple{boards[0], 4, "it copies 16 bytes at a time, and the operands are aligned to 4"},
+        std::tuple{boards[1], 16, "the board has no copy engine that knows tensor maps"},
+        std::tuple{Board{84, 40000, true}, 16, "bytes of shared memory, there are 40000"}}) {
+    const CapturedLog log(MGEMM_LOG_DISPATCH);
+    static_cast<void>(candidates(problem, contract, alignment, board));
+    CAPTURE(text, alignment);
+    CHECK(log.has(text));
+    for (const KernelRow& row : catalogue()) {
+      if (row.op != problem.op || row.in_type != problem.in_type || row.out_type != problem.out_type) continue;
+      CAPTURE(row.symbol.view());
+      CHECK(log.has(std::string(row.symbol.view())));
+    }
+  }
 }
 
 // Catches grids that wrap round.

@@ -45,8 +45,8 @@ class Machine {
     compiles_before_ = static_cast<int>(nvrtc_.compiles().size());
     const std::string home = folder_.path().string();
     const std::string helper =
-        write_script(folder_.path() / "helper",
-                     "cat >/dev/null; echo x >> '" + home + "/runs'; R='" + home + "/response'; " + commands);
+        write_script(folder_.path() / "helper", "cat >/dev/null; RUNS='" + home + "/runs'; echo x >> $RUNS; R='" +
+                                                    home + "/response'; " + commands);
     helper_ = std::make_unique<Variable>("MAMBA_GEMM_HELPER", helper);
     driver_.on_launch(fake::compute);
   }
@@ -139,9 +139,26 @@ TEST_CASE("module code: an assembler that crashes is a warning, and PTX serves",
   CHECK(warnings.has("no machine code of f32_nt_single_a16_small"));
   CHECK(warnings.has("was killed by SIGSEGV"));
   CHECK(machine.load() == "ptx");
-  CHECK(machine.helper_runs() == 1);
+  CHECK(machine.helper_runs() == 2);  // the second to see whether it dies of nothing, too
   CHECK(machine.entries(Kind::machine_code) == 0);
   CHECK(machine.entries(Kind::ptx) == 1);
+}
+
+// Catches PTX that goes to the driver's compiler, which has been seen to end the process, after the assembler died of
+// it; and a program that dies of everything taken for a module's fault (the test above).
+TEST_CASE("module code: what the assembler dies of is not given to the driver either", "[cache]") {
+  // The failure is remembered for the whole process, so no other test may need this module.
+  Machine machine("f32_nt_single_a16_tall", "[ $(wc -l < $RUNS) = 1 ] && kill -SEGV $$; cat $R");
+  const CapturedLog warnings(MGEMM_LOG_WARN);
+  for (int times = 0; times < 2; ++times) {
+    const Error error = error_of([&] { machine.load(); });
+    CHECK(error.status() == MGEMM_COMPILE);
+    CHECK(std::string(error.what()).find("died of module f32_nt_single_a16_tall") != std::string::npos);
+    CHECK(std::string(error.what()).find("SIGSEGV") != std::string::npos);
+  }
+  CHECK(warnings.has("its PTX is not used"));
+  CHECK(machine.helper_runs() == 2);  // the second to see whether it dies of nothing
+  CHECK(machine.driver_.calls("cuModuleLoadDataEx") == 0);
 }
 
 // Catches machine code kept and tried for ever although the driver refuses it.

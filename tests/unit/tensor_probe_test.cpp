@@ -96,7 +96,8 @@ std::int64_t differences(const std::vector<float>& one, const std::vector<float>
 
 // Catches a board that is given another's contract, and kernels that are held to another than the plan says.
 TEST_CASE("tensor cores: a board of each known set gets its contracts and its bits") {
-  const TensorSet& set = GENERATE(std::cref(sm90_set), std::cref(sm80_set)).get();
+  const TensorSet* const chosen = GENERATE(&sm90_set, &sm80_set);
+  const TensorSet& set = *chosen;
   const TensorSet& other = &set == &sm90_set ? sm80_set : sm90_set;
   CAPTURE(set.name);
   const FakeBoard board("NVIDIA A board", set);

@@ -166,8 +166,7 @@ double time_kernel(CudaDevice& device, const Graphs& graphs, const PrivateStream
   constexpr int thread_local_mode = 1;
   require(graphs.begin(handle, thread_local_mode), "cuStreamBeginCapture");
   for (std::int64_t i = 0; i < sets.count(); ++i) {
-    set_arguments(launch, {&row, driver.cuTensorMapEncodeTiled}, problem, contract_of(problem, sm90_set),
-                  sets.operands(problem, i));
+    set_arguments(launch, binding_of(row, device), problem, contract_of(problem, sm90_set), sets.operands(problem, i));
     device.enqueue(launch, stream.handle());
   }
   void* graph = nullptr;
