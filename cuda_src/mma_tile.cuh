@@ -250,6 +250,10 @@ struct MmaTile {
         barrier_init(base + kSumsTaken, 32 * kWarps);
       }
     }
+    if constexpr (TENSOR_MAPS) {
+      if (threadIdx.x == kComputing) tensor_prefetch(params.b);
+      if (threadIdx.x == kComputing + 32) tensor_prefetch(params.a);
+    }
     __syncthreads();
     if (threadIdx.x >= kComputing) {
       if constexpr (TENSOR_MAPS) {

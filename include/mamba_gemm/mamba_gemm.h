@@ -519,8 +519,8 @@ typedef struct mgemm_kernel_info {
 /* Called for one kernel, on the thread that called mgemm_kernels. Not 0 stops it. */
 typedef int32_t (*mgemm_kernel_fn)(const mgemm_kernel_info* kernel, void* user);
 
-/* Calls `fn` for every kernel of the library on every target named: "all", or targets with commas, each as sm_90a,
- * compute_90a or 90a. With `compile` 1 each kernel's machine code is made, or found in the cache, by up to `threads`
+/* Calls `fn` for every kernel that a target holds (some need the shared memory or the copy engine of newer boards), on
+ * every target named: "all", or targets with commas, each as sm_90a, compute_90a or 90a. With `compile` 1 each kernel's machine code is made, or found in the cache, by up to `threads`
  * host threads at a time (0: all the process may run on); this needs NVRTC and mamba-gemm-assemble, but neither a
  * driver nor a device. With 0 they are only listed. `cache_dir` as in mgemm_context_options. A kernel that cannot be
  * compiled is not an error but a state. Errors: MGEMM_INVALID_ARGUMENT, MGEMM_CANCELLED (stopped by `fn`). Any thread.

@@ -64,11 +64,11 @@ constexpr std::array<Shape, 16> half_shapes{{
 }};
 // Half the steps, and as many bytes.
 constexpr std::array<Shape, 6> tf32_shapes{{
-    {"large", 128, 128, 32, 3, 2, 2, 4, 0, 1, 330, 330, any_op_wide},
-    {"square", 64, 64, 32, 4, 2, 2, 4, 0, 2, 240, 150, any_op},
+    {"large", 128, 128, 32, 3, 2, 2, 4, 0, 1, 348, 377, any_op_wide},
+    {"square", 64, 64, 32, 4, 2, 2, 4, 0, 2, 242, 208, any_op},
     {"thin8", 16, 8, 128, 6, 1, 1, 7, 0, 1, 25, 25, nn_and_nt_wide},
-    {"thin32", 16, 32, 128, 3, 1, 4, 4, 0, 1, 65, 65, nn_and_nt_wide},
-    {"thin64", 16, 64, 32, 8, 1, 4, 4, 0, 1, 112, 80, nn_and_nt},
+    {"thin32", 16, 32, 128, 3, 1, 4, 4, 0, 1, 60, 60, nn_and_nt_wide},
+    {"thin64", 16, 64, 32, 8, 1, 4, 4, 0, 1, 90, 77, nn_and_nt},
     {"slices", 64, 32, 32, 5, 2, 1, 4, 0, 1, 200, 200, slices_of_tn, false, 4},
 }};
 

@@ -33,10 +33,10 @@ HostOperands operands_of(const RunOptions& options, std::uint64_t seed) {
   return random_operands(problem_of(options.problem), seed);
 }
 
-/// How often this process launched each kernel that it did.
+/// How often this process launched each kernel that it did: the same number on every target that holds it.
 Json launches() {
   Json counts = Json::object();
-  mamba_gemm::for_each_kernel("sm_80", false, [&](const mgemm_kernel_info& kernel) {
+  mamba_gemm::for_each_kernel("all", false, [&](const mgemm_kernel_info& kernel) {
     if (kernel.launches != 0) counts[kernel.kernel] = kernel.launches;
   });
   return counts;
