@@ -82,29 +82,23 @@ struct MmaWarp {
       for (int i = 0; i < 2; ++i) bias[y][i] = p.bias != nullptr ? p.bias[column + 8 * y + i] : -0.0f;
     }
 #pragma unroll
-    for (int x = 0; x < ROW_BLOCKS; ++x) {
-      // All reads of some rows before their first write, which the compiler may not move them across.
-      Piece old[2][COLUMN_BLOCKS] = {};
+    for (int half = 0; half < 2 * ROW_BLOCKS; ++half) {
+      // All reads of a row before its first write, which the compiler may not move them across.
+      Piece old[COLUMN_BLOCKS] = {};
       if (reads_output(p)) {
 #pragma unroll
-        for (int half = 0; half < 2; ++half) {
-#pragma unroll
-          for (int y = 0; y < COLUMN_BLOCKS; ++y) old[half][y] = Piece::read(out + half * 8 * p.ldout + 8 * y);
-        }
+        for (int y = 0; y < COLUMN_BLOCKS; ++y) old[y] = Piece::read(out + 8 * y);
       }
 #pragma unroll
-      for (int half = 0; half < 2; ++half) {
+      for (int y = 0; y < COLUMN_BLOCKS; ++y) {
+        Piece result;
 #pragma unroll
-        for (int y = 0; y < COLUMN_BLOCKS; ++y) {
-          Piece result;
-#pragma unroll
-          for (int i = 0; i < 2; ++i) {
-            result.set(i, epilogue(p, sum[x][y][2 * half + i], bias[y][i], old[half][y].get(i)));
-          }
-          result.write(out + half * 8 * p.ldout + 8 * y);
+        for (int i = 0; i < 2; ++i) {
+          result.set(i, epilogue(p, sum[half / 2][y][half % 2 * 2 + i], bias[y][i], old[y].get(i)));
         }
+        result.write(out + 8 * y);
       }
-      out += 16 * p.ldout;
+      out += 8 * p.ldout;
     }
   }
 
@@ -112,22 +106,14 @@ struct MmaWarp {
   __device__ static __forceinline__ void store_edge(const GemmParams& p, const Sums& sum, long long row,
                                                     long long column, bool vectors) {
 #pragma unroll
-    for (int x = 0; x < ROW_BLOCKS; ++x) {
-      OutputPiece<OUT, 2> pieces[2][COLUMN_BLOCKS];
+    for (int half = 0; half < 2 * ROW_BLOCKS; ++half) {
+      OutputPiece<OUT, 2> pieces[COLUMN_BLOCKS];
 #pragma unroll
-      for (int half = 0; half < 2; ++half) {
+      for (int y = 0; y < COLUMN_BLOCKS; ++y) pieces[y].load(p, row + 8 * half, column + 8 * y, vectors);
 #pragma unroll
-        for (int y = 0; y < COLUMN_BLOCKS; ++y) {
-          pieces[half][y].load(p, row + 16 * x + 8 * half, column + 8 * y, vectors);
-        }
-      }
-#pragma unroll
-      for (int half = 0; half < 2; ++half) {
-#pragma unroll
-        for (int y = 0; y < COLUMN_BLOCKS; ++y) {
-          const float pair[2] = {sum[x][y][2 * half], sum[x][y][2 * half + 1]};
-          pieces[half][y].store(p, pair);
-        }
+      for (int y = 0; y < COLUMN_BLOCKS; ++y) {
+        const float pair[2] = {sum[half / 2][y][half % 2 * 2], sum[half / 2][y][half % 2 * 2 + 1]};
+        pieces[y].store(p, pair);
       }
     }
   }

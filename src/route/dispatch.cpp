@@ -22,7 +22,7 @@ double startup_clocks(const KernelRow& row, double elements) {
 /// Why a kernel for such operations and types does not serve a problem on a board; "" if it does.
 std::string objection(const KernelRow& row, const Problem& problem, const Contract& contract, std::int32_t alignment,
                       const Board& board) {
-  if (row.tensor_maps && !board.tensor_maps) return "the board has no copy engine that knows tensor maps";
+  if (row.tensor_maps && !board.tensor_maps) return "kernels do not use the copy engine on this board";
   if (!holds(row, board.shared_bytes, board.tensor_maps)) {
     return fmt::format("it needs {} bytes of shared memory, there are {}", row.shared_bytes(), board.shared_bytes);
   }

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "catalogue/catalogue.hpp"
+#include "catalogue/targets.hpp"
 #include "device/device.hpp"
 
 namespace mgemm {
@@ -17,7 +18,8 @@ struct Board {
   bool tensor_maps = false;
 };
 inline Board board_of(const DeviceFacts& facts) {
-  return {facts.multiprocessors, facts.shared_bytes_per_block, facts.tensor_maps};
+  const bool tensor_maps = facts.tensor_maps && has_tensor_maps(facts.compute_major);
+  return {facts.multiprocessors, facts.shared_bytes_per_block, tensor_maps};
 }
 
 /// The kernels that cover a problem, fastest first by the cost model. A pure function of its arguments: it never looks
