@@ -25,7 +25,9 @@ struct MmaTile {
   using Warp = MmaWarp<TYPE, A, B, BM / WARP_ROWS / 16, BN / WARP_COLUMNS / 8>;
   using Sums = typename Warp::Sums;
   static_assert(BM == Warp::kRows * WARP_ROWS && BN == Warp::kColumns * WARP_COLUMNS, "whole fragments");
-  static_assert(STAGES >= kGroupsOfWarps, "every slice has a stage");
+  // Every group of warps has a ring of stages of its own: a phase of a barrier is known by its parity alone, so whoever
+  // waits for one must have seen the one before, and copies do not arrive in order.
+  static_assert(STAGES % kGroupsOfWarps == 0 && (!kSliced || STAGES >= 2 * kGroupsOfWarps), "stages of its own");
   static_assert(!kSliced || 64 % BK == 0, "a slice ends with a stage");
 
   // Shared memory: stages; sums of all slices but the first of those side by side; two barriers a stage, it has arrived
@@ -47,7 +49,8 @@ struct MmaTile {
   static constexpr int kBuffers = kSumFloats > 32 ? 2 : 4;
   static_assert(BK % kGroup == 0 && kGroups % kBuffers == 0, "fragments stay in the same registers");
 
-  // Walks round the stages; the parity is that of the phase in which a stage is filled.
+  // Walks round the stages, or, in steps of kGroupsOfWarps, round those of a group; the parity is that of the phase in
+  // which a stage is filled.
   struct Turn {
     unsigned shared;  // address of stage 0
     int stage = 0;
@@ -101,10 +104,12 @@ struct MmaTile {
         for (int slice = 0; slice < round.count; ++slice) {
           const long long left = round.left(slice, done);
           if (left <= 0) continue;
-          barrier_wait(turn.left(), turn.parity ^ 1);  // at once the first time round
-          fill(turn, round.first + slice * round.length + done, left);
-          turn.advance(1);
+          Turn own = turn;
+          own.stage += slice;
+          barrier_wait(own.left(), own.parity ^ 1);  // at once the first time round
+          fill(own, round.first + slice * round.length + done, left);
         }
+        turn.advance(kGroupsOfWarps);
       }
     }
   }
@@ -148,17 +153,12 @@ struct MmaTile {
 #pragma unroll
     for (int group = 0; group < kAhead; ++group) fragments[group].load(readers, group);
     const int lane = static_cast<int>(threadIdx.x) % 32;
-    const auto advance = [&](Turn& from, long long done) {
-      // The last slice of a round may have ended before.
-      const bool alone = !kSliced || round.left(round.count - 1, done) > 0;
-      from.advance(alone ? round.count : round.count - 1);
-    };
     // All stages but the last are full, and lead on to the next without a pause.
     long long done = 0;
     const long long steps = round.left(slice, 0);
     for (; steps - done > BK; done += BK) {
       Turn next = turn;
-      advance(next, done);
+      next.advance(kGroupsOfWarps);
       typename Warp::Readers following = first;
       following.move(next.stage * kStageBytes);
       bool is_there = false;
@@ -187,7 +187,7 @@ struct MmaTile {
     if constexpr (kSliced) {
       __syncwarp();
       if (lane == 0) barrier_arrive(turn.left());
-      advance(turn, done);
+      turn.advance(kGroupsOfWarps);
     }
   }
 
@@ -198,7 +198,7 @@ struct MmaTile {
     constexpr int kGroupThreads = 32 * kWarps;
     float* const mine = sums + threadIdx.x % kGroupThreads;
     Turn turn{shared};
-    turn.advance(group);
+    turn.stage = group;
     unsigned parity = 0;
     for (Round round(p); round.exists(); round.advance()) {
       Sums sum = {};

@@ -53,13 +53,13 @@ constexpr std::array<Shape, 16> half_shapes{{
     {"thin64", 16, 64, 64, 4, 1, 4, 4, 0, 1, 190, 126, nn_and_nt},
     {"deep64", 16, 64, 64, 8, 1, 4, 4, 0, 1, 200, 178, nn_and_nt_wide},
     {"thin128", 16, 128, 64, 6, 1, 4, 4, 0, 1, 190, 195, nn_and_nt_wide},
-    {"slices", 64, 32, 64, 6, 2, 1, 4, 0, 1, 150, 150, slices_of_tn, false, 4},
+    {"slices", 64, 32, 64, 6, 2, 1, 4, 0, 1, 152, 160, slices_of_tn, false, 2},
     {"slices2", 64, 64, 64, 4, 2, 2, 4, 0, 1, 262, 262, slices_of_tn_wide, false, 2},
     {"tma_large", 128, 128, 64, 4, 2, 2, 2, 0, 1, 850, 850, any_op_wide, true},
     {"tma_square", 64, 64, 64, 5, 2, 2, 2, 0, 1, 740, 656, any_op_wide, true},
     {"tma8", 16, 8, 256, 6, 1, 1, 2, 0, 1, 50, 70, nn_and_nt_wide, true},
     {"tma192", 16, 192, 64, 4, 1, 4, 2, 0, 1, 240, 240, nn_and_nt_wide, true},
-    {"tma_slices", 64, 32, 64, 10, 2, 1, 2, 0, 1, 200, 235, slices_of_tn_wide, true, 4},
+    {"tma_slices", 64, 32, 64, 12, 2, 1, 2, 0, 1, 200, 235, slices_of_tn_wide, true, 4},
     {"tma_slices2", 64, 64, 64, 6, 2, 2, 2, 0, 1, 390, 390, slices_of_tn_wide, true, 2},
 }};
 // Half the steps, and as many bytes.
@@ -69,7 +69,7 @@ constexpr std::array<Shape, 6> tf32_shapes{{
     {"thin8", 16, 8, 128, 6, 1, 1, 7, 0, 1, 25, 25, nn_and_nt_wide},
     {"thin32", 16, 32, 128, 3, 1, 4, 4, 0, 1, 60, 60, nn_and_nt_wide},
     {"thin64", 16, 64, 32, 8, 1, 4, 4, 0, 1, 90, 77, nn_and_nt},
-    {"slices", 64, 32, 32, 5, 2, 1, 4, 0, 1, 200, 200, slices_of_tn, false, 4},
+    {"slices", 64, 32, 32, 6, 2, 1, 4, 0, 1, 80, 80, slices_of_tn, false, 2},
 }};
 
 /// Kernels are all combinations of these, as far as shapes have them.
@@ -237,12 +237,17 @@ std::int32_t number_of(const KernelRow& row) {
   return is_inside ? static_cast<std::int32_t>(&row - rows.data()) : -1;
 }
 
+bool has_tensor_strides(const Problem& problem) {
+  constexpr std::int64_t limit = std::int64_t{1} << 40U;  // of a tensor map, in bytes
+  return std::max(problem.lda, problem.ldb) < limit / size_of(problem.in_type);
+}
+
 bool covers(const KernelRow& row, const Problem& problem, const Contract& contract, std::int32_t alignment) {
   const SliceMode needed = contract.slices.count == 1   ? SliceMode::single
                            : contract.fold == Fold::f64 ? SliceMode::f64
                                                         : SliceMode::f32;
   return row.op == problem.op && row.in_type == problem.in_type && row.out_type == problem.out_type &&
-         row.slices == needed && alignment % row.alignment == 0;
+         row.slices == needed && alignment % row.alignment == 0 && (!row.tensor_maps || has_tensor_strides(problem));
 }
 
 }  // namespace mgemm

@@ -74,6 +74,9 @@ inline bool holds(const KernelRow& row, std::int32_t shared_bytes, bool tensor_m
   return row.shared_bytes() <= shared_bytes && (tensor_maps || !row.tensor_maps);
 }
 
+/// Whether the operands' leading dimensions are such as tensor maps can have.
+bool has_tensor_strides(const Problem& problem);
+
 /// Whether a kernel implements the contract of a problem whose operands have this alignment.
 bool covers(const KernelRow& row, const Problem& problem, const Contract& contract, std::int32_t alignment);
 

@@ -79,7 +79,8 @@ mgemm_kernel::TensorMap encode_tensor_map(cuda::fn::TensorMapEncodeTiled* encode
   check(encode(&map, data_type(box.type), 2, reinterpret_cast<void*>(box.address), extents.data(), strides.data(),
                lines.data(), every_element.data(), cuda::TensorMapInterleave::None, swizzle_of(box.line_bytes),
                cuda::TensorMapL2Promotion::Bytes256, cuda::TensorMapFill::Zeros),
-        "cuTensorMapEncodeTiled", "{} at {:#x}, {} x {} elements", name, box.address, box.outer, box.inner);
+        "cuTensorMapEncodeTiled", "{} at {:#x}, {} x {} elements, {} from row to row", name, box.address, box.outer,
+        box.inner, box.leading);
   return std::bit_cast<mgemm_kernel::TensorMap>(map);
 }
 

@@ -157,8 +157,11 @@ Kernels admit_all(CudaDevice& device, std::string_view module, LoadedModule& loa
   return kernels;
 }
 
-Kernels load_all(CudaDevice& device, std::string_view module, const std::string& cache_directory) {
+Kernels load_all(CudaDevice& device, const KernelRow& row, const std::string& cache_directory) {
+  const std::string_view module = row.module.view();
   const DeviceFacts& facts = device.facts();
+  // Found out before, so that a failure of that is not taken for the module's.
+  static_cast<void>(tensor_set_for(row.in_type, device, cache_directory));
   // Before there is a module to unload, so that nothing can fail in between.
   const CurrentContext current(device.driver(), device.context());
   try {
@@ -182,7 +185,7 @@ LoadedKernel load_kernel(CudaDevice& device, const KernelRow& row, const std::st
   const LogDeferral deferral;  // what is logged below is delivered once the lock is released
   const std::shared_ptr<ModuleEntry> entry = entry_of(device.context_id(), row.module.view());
   const std::lock_guard lock(entry->mutex);
-  if (entry->kernels.empty()) entry->kernels = load_all(device, row.module.view(), cache_directory);
+  if (entry->kernels.empty()) entry->kernels = load_all(device, row, cache_directory);
   return entry->kernels.at(row.symbol.view());
 }
 

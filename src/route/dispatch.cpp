@@ -29,6 +29,7 @@ std::string objection(const KernelRow& row, const Problem& problem, const Contra
   if (alignment % row.alignment != 0) {
     return fmt::format("it copies {} bytes at a time, and the operands are aligned to {}", row.alignment, alignment);
   }
+  if (row.tensor_maps && !has_tensor_strides(problem)) return "a leading dimension is 2^40 bytes or more";
   if (covers(row, problem, contract, alignment)) return {};
   return fmt::format("it is for {}, and the reduction has {}", row.slices == SliceMode::single ? "one slice" : "slices",
                      contract.slices.count);

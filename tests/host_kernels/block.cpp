@@ -201,12 +201,14 @@ void make(const Box& box) {
   }
 }
 
-/// Makes the oldest pending copies of each thread, and its arrival. False if there are none.
-bool make_arrivals() {
+/// Makes the oldest pending copies of each thread, or any of its boxes, and the arrival. False if there are none.
+bool make_arrivals(std::mt19937_64& random) {
   bool any = false;
   for (const auto& fiber : block->fibers) {
     if (fiber->arrivals.empty()) continue;
-    const Arrival& arrival = fiber->arrivals.front();
+    // The copy engine keeps no order.
+    const std::size_t chosen = fiber->arrivals.front().box ? random() % fiber->arrivals.size() : 0;
+    const Arrival arrival = fiber->arrivals[chosen];
     Barrier& barrier = block->barriers[arrival.barrier];
     for (const Copy& copy : arrival.copies) make(copy);
     if (arrival.box) {
@@ -215,7 +217,7 @@ bool make_arrivals() {
     } else {
       barrier.arrive();
     }
-    fiber->arrivals.pop_front();
+    fiber->arrivals.erase(fiber->arrivals.begin() + static_cast<std::ptrdiff_t>(chosen));
     any = true;
   }
   return any;
@@ -231,15 +233,16 @@ void run_block(std::mt19937_64& random) {
     order.push_back(i);
     start(*block->fibers[i]);
   }
+  const bool some_early = random() % 2 == 0;
   while (true) {
     run_phase(order, random);
-    if (random() % 8 == 0) make_arrivals();  // else as late as they can
+    if (some_early && random() % 8 == 0) make_arrivals(random);  // else as late as they can
     release_warps();
     release_waiting();
     const auto in = [&](State state) {
       return std::ranges::count_if(block->fibers, [&](const auto& fiber) { return fiber->state == state; });
     };
-    if (in(State::ready) != 0 || make_arrivals()) continue;
+    if (in(State::ready) != 0 || make_arrivals(random)) continue;
     check_guard(block->shared_bytes, guard);
     if (in(State::done) == std::ssize(block->fibers)) return;
     if (in(State::at_barrier) != std::ssize(block->fibers)) {

@@ -55,6 +55,21 @@ TEST_CASE("catalogue rows have names of their own and fit a board") {
   REQUIRE(find_kernel("mgemm_no_such") == nullptr);
 }
 
+// Catches a tensor map asked for that the driver cannot make: a single row may have any leading dimension.
+TEST_CASE("kernels with tensor maps do not cover leading dimensions of 2^40 bytes") {
+  Problem problem = problem_from_string("nn:bf16:1x64x3072");
+  for (const auto& [leading, covered] :
+       {std::pair{(std::int64_t{1} << 39U) - 8, true}, std::pair{std::int64_t{1} << 39U, false}}) {
+    problem.lda = leading;
+    CAPTURE(leading);
+    for (const KernelRow& row : catalogue()) {
+      if (row.op != problem.op || row.in_type != problem.in_type || row.out_type != problem.out_type) continue;
+      CAPTURE(row.symbol.view());
+      CHECK(covers(row, problem, contract_of(problem, sm90_set), 16) == (covered || !row.tensor_maps));
+    }
+  }
+}
+
 // Catches a problem that no kernel covers, a kernel offered for a contract it does not compute, and wide copies offered
 // to unaligned operands.
 TEST_CASE("every problem has kernels, and only ones that cover it") {
