@@ -520,10 +520,11 @@ typedef struct mgemm_kernel_info {
 typedef int32_t (*mgemm_kernel_fn)(const mgemm_kernel_info* kernel, void* user);
 
 /* Calls `fn` for every kernel that a target holds (some need the shared memory or the copy engine of newer boards), on
- * every target named: "all", or targets with commas, each as sm_90a, compute_90a or 90a. With `compile` 1 each kernel's machine code is made, or found in the cache, by up to `threads`
- * host threads at a time (0: all the process may run on); this needs NVRTC and mamba-gemm-assemble, but neither a
- * driver nor a device. With 0 they are only listed. `cache_dir` as in mgemm_context_options. A kernel that cannot be
- * compiled is not an error but a state. Errors: MGEMM_INVALID_ARGUMENT, MGEMM_CANCELLED (stopped by `fn`). Any thread.
+ * every target named: "all", or targets with commas, each as sm_90a, compute_90a or 90a. With `compile` 1 each kernel's
+ * machine code is made, or found in the cache, by up to `threads` host threads at a time (0: all the process may run
+ * on); this needs NVRTC and mamba-gemm-assemble, but neither a driver nor a device. With 0 they are only listed.
+ * `cache_dir` as in mgemm_context_options. A kernel that cannot be compiled is not an error but a state. Errors:
+ * MGEMM_INVALID_ARGUMENT, MGEMM_CANCELLED (stopped by `fn`). Any thread.
  */
 MGEMM_API mgemm_status mgemm_kernels(const char* targets, int32_t compile, int32_t threads, const char* cache_dir,
                                      mgemm_kernel_fn fn, void* user) MGEMM_NOEXCEPT;

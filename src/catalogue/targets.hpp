@@ -14,8 +14,8 @@ struct CompileTarget {
   std::int32_t shared_bytes;  // a thread block may have; CUDA C++ Programming Guide, technical specifications
 };
 
-/// Whether kernels use the copy engine, which tensor maps are for, on boards of a major version. Those of 12 have it, too,
-/// but there the assembler gives every kernel that uses it a stack, which admission takes for a spill.
+/// Whether kernels use the copy engine, which tensor maps are for, on boards of a major version. Those of 12 have it,
+/// too, but there the assembler gives every kernel that uses it a stack, which admission takes for a spill.
 constexpr bool has_tensor_maps(int major) { return major >= 9 && major < 12; }
 
 constexpr std::int32_t kibibytes(std::int32_t count) { return count * 1024; }
