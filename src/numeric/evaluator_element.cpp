@@ -10,6 +10,7 @@
 #include "numeric/element.hpp"
 #include "numeric/evaluator.hpp"
 #include "numeric/float_environment.hpp"
+#include "numeric/fused_sum.hpp"
 
 namespace mgemm {
 namespace {
@@ -63,6 +64,7 @@ float fused_step(const EvaluatorInput& in, std::int64_t row, std::int64_t column
     return std::isnan(plain) ? std::bit_cast<float>(canonical_nan_bits) : static_cast<float>(plain);
   }
   if (largest == std::numeric_limits<int>::min()) return 0;
+  largest = std::max(largest, least_alignment);
   const double unit = std::ldexp(1.0, largest - parameters.fraction);
   const double scale = std::ldexp(1.0, parameters.fraction - largest);
   double total = std::trunc(double{sum} * scale);

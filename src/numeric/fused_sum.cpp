@@ -78,6 +78,7 @@ float fused_sum(FusedSum parameters, float accumulator, const std::uint32_t* a, 
     special = special || sum >= least_special_sum;
     largest = std::max(largest, sum);
   }
+  largest = std::max(largest, least_alignment);
   if (special) return exceptional(parameters, bits, a, a_stride, b, b_stride);
 
   const int below = product_fraction - parameters.fraction;

@@ -16,6 +16,8 @@ inline constexpr int product_fraction = a_fraction + b_fraction;
 inline constexpr int zero_exponent = -8000;
 inline constexpr int special_exponent = 12000;  // significand +-1: an infinity; 0: a NaN
 inline constexpr int least_special_sum = 1000;
+// Nothing is aligned to a smaller exponent than this, so that nothing below 2^(-133 - F) is added (docs/contracts.md).
+inline constexpr int least_alignment = -133;
 
 /// One step: `parameters.terms` words of a and b, `a_stride` and `b_stride` apart, added to an accumulator.
 float fused_sum(FusedSum parameters, float accumulator, const std::uint32_t* a, std::int64_t a_stride,

@@ -78,7 +78,7 @@ __m256 step(__m256 values, const std::uint32_t* a, const std::uint32_t* b) {
   largest = _mm256_srai_epi32(largest, 16);
   const Accumulators start = unpack(values);
   const __m256i special = _mm256_or_si256(start.special, _mm256_cmpgt_epi32(largest, all(least_special_sum - 1)));
-  largest = _mm256_max_epi32(largest, start.exponent);
+  largest = _mm256_max_epi32(_mm256_max_epi32(largest, start.exponent), all(least_alignment));
 
   const __m256i reach = _mm256_add_epi32(largest, all(product_fraction - fraction));
   // 16 products of less than 2^27 stay below 2^31, because significands stop short of 2.
@@ -94,8 +94,7 @@ __m256 step(__m256 values, const std::uint32_t* a, const std::uint32_t* b) {
   const __m256i accumulator =
       cut_right(_mm256_slli_epi32(start.significand, product_fraction - 23), _mm256_sub_epi32(reach, start.exponent));
 
-  // Without a product or accumulator the sum is 0, whatever the unit.
-  const __m256i unit = _mm256_sub_epi32(_mm256_max_epi32(largest, all(-400)), all(fraction));
+  const __m256i unit = _mm256_sub_epi32(largest, all(fraction));
   const __m256d low = add_and_scale(_mm256_castsi256_si128(products), _mm256_castsi256_si128(accumulator),
                                     _mm256_castsi256_si128(unit));
   const __m256d high = add_and_scale(_mm256_extracti128_si256(products, 1), _mm256_extracti128_si256(accumulator, 1),

@@ -20,7 +20,7 @@ const char* no_wgmma() {
 
 // Catches a kernel that serves although the driver's compiler has put a wait into it, and a log of it that is not asked
 // for, cut off or misread.
-TEST_CASE("a kernel that the driver's compiler put a wait into is excluded") {
+TEST_CASE("a kernel that the driver's compiler put a wait into is excluded", "[uninstrumented]") {
   if (const char* reason = no_wgmma()) MGEMM_SKIP(reason);
   const Quiet quiet;
   CudaDevice device(driver(), 0, nullptr);

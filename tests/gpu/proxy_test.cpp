@@ -41,7 +41,7 @@ int refusals(CudaDevice& device, bool with_fence, int rounds, std::string& reaso
 
 // Catches probes that a kernel passes although wgmma may read shared memory before what was stored there has arrived;
 // and, by the sound one, a refusal for another reason.
-TEST_CASE("qualification refuses a kernel without a proxy fence") {
+TEST_CASE("qualification refuses a kernel without a proxy fence", "[uninstrumented]") {
   if (const char* reason = missing()) MGEMM_SKIP(reason);
   CudaDevice device(driver(), 0, nullptr);
   if (device.facts().compute_major != 9) MGEMM_SKIP("wgmma is for sm_90a");

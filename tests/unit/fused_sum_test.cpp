@@ -249,6 +249,21 @@ TEST_CASE("fused sums: steps of 16 and of 8 are different arithmetic") {
   CHECK(sum_of(values, {}, Arithmetic::l4f24) == bits_of(1));
 }
 
+// Catches sums that are aligned to an exponent below -133. What an H200 gave (wgmma, TF32) for these operands: the
+// exact sum is -34584.9995 times 2^-149, and what is cut off below 2^-158 makes it -34585.
+TEST_CASE("fused sums: nothing is aligned to an exponent below -133") {
+  const std::array<std::uint32_t, 8> a{0x1cab6000, 0x00000000, 0x9b81c000, 0x208e0000,
+                                       0x9bd5a000, 0x1d7fc000, 0x1b912000, 0x9b8dc000};
+  const std::array<std::uint32_t, 8> b{0x1eef8000, 0x9e272000, 0x1d326000, 0x00000000,
+                                       0x9e1ee000, 0x9f07a000, 0x1f528000, 0x9f096000};
+  const auto floats = [](const std::array<std::uint32_t, 8>& bits) {
+    std::vector<float> values;
+    for (const std::uint32_t word : bits) values.push_back(std::bit_cast<float>(word));
+    return values;
+  };
+  CHECK(sum_of(floats(a), floats(b), Arithmetic::l8f25, Type::tf32) == 0x80008719U);
+}
+
 /// One fused sum of normal numbers, straight from the contract's words, in doubles that hold all of it.
 double simple_sum(double sum, const float* a, const float* b, int terms, int fraction) {
   int largest = sum == 0 ? -1000 : std::ilogb(sum);
