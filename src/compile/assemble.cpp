@@ -35,16 +35,27 @@ std::string objection_to(const AssembleResponse& response, const NvrtcVersion& w
   return {};
 }
 
+/// What came of asking the program once; without a response, `problem` says what is wrong with its output.
+struct Answer {
+  Conversation talk;
+  std::optional<AssembleResponse> response;
+  std::string problem;
+};
+
+Answer ask(const std::string& helper, const AssembleRequest& request, const AssembleLimits& limits) {
+  const std::size_t limit = limits.response_bytes;
+  const auto wanted = [&](std::string_view output) { return frame_bytes_wanted(response_kind, output, limit); };
+  Answer answer;
+  answer.talk = converse(helper, encode_request(request), wanted, limits.time);
+  answer.response = decode_response(answer.talk.output, limit, answer.problem);
+  return answer;
+}
+
 /// Whether a program that has crashed assembles a kernel that does nothing.
 bool survives_nothing(const std::string& helper, AssembleRequest request, const AssembleLimits& limits) {
   request.module.name = "nothing";
   request.module.text = "extern \"C\" __global__ void nothing() {}\n";
-  const auto wanted = [&](std::string_view output) {
-    return frame_bytes_wanted(response_kind, output, limits.response_bytes);
-  };
-  const Conversation talk = converse(helper, encode_request(request), wanted, limits.time);
-  std::string problem;
-  const auto response = decode_response(talk.output, limits.response_bytes, problem);
+  const auto response = ask(helper, request, limits).response;
   return response && response->status == MGEMM_OK;
 }
 
@@ -57,11 +68,7 @@ AssembleRequest assemble_request(CompileRequest module, const NvrtcCandidate& nv
 }
 
 AssembledModule assemble(const std::string& helper, const AssembleRequest& request, const AssembleLimits& limits) {
-  const std::size_t limit = limits.response_bytes;
-  const auto wanted = [&](std::string_view output) { return frame_bytes_wanted(response_kind, output, limit); };
-  const Conversation talk = converse(helper, encode_request(request), wanted, limits.time);
-  std::string problem;
-  std::optional<AssembleResponse> response = decode_response(talk.output, limit, problem);
+  auto [talk, response, problem] = ask(helper, request, limits);
   const CompileRequest& module = request.module;
   if (!response) {
     const std::string text =
