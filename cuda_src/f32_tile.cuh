@@ -60,7 +60,7 @@ struct F32Tile {
   __device__ static __forceinline__ void run(const GemmParams& p) {
     extern __shared__ float4 dynamic_shared[];
     float* const shared = reinterpret_cast<float*>(dynamic_shared);
-    const TilePosition at = tile_position<BM, BN>(p);
+    const TilePosition at = tile_position<BM, BN>(p, blockIdx.x);
     const int warp = static_cast<int>(threadIdx.x) / 32;
     const int lane = static_cast<int>(threadIdx.x) % 32;
     const int row_lane = warp / kWarpColumns * 4 + lane / 8;

@@ -3,7 +3,7 @@
 #include "convert.cuh"
 #include "cp_async.cuh"
 #include "mma.cuh"
-#include "tensor_copy.cuh"
+#include "operand_panels.cuh"
 
 namespace mgemm_kernel {
 
@@ -27,13 +27,12 @@ struct MmaOperand {
   static constexpr int kGroup = 32 / kSize;  // steps of one product
   static constexpr int kInner = ALONG_REDUCTION ? STEPS : EXTENT;
   static constexpr int kOuter = ALONG_REDUCTION ? EXTENT : STEPS;
-  // A panel has lines of whole 16-byte chunks, which are permuted so that the 8 rows of a matrix lie in different
-  // banks, as the copy engine does it ("swizzle"); ldmatrix transposes where it must. It does not transpose words:
-  // their lines are whole and padded instead, so that the 4 steps and 8 columns a warp reads together lie in different
-  // banks.
+  // ldmatrix reads panels, and transposes where it must. It does not transpose words: their lines are whole and padded
+  // instead, so that the 4 steps and 8 columns a warp reads together lie in different banks.
   static constexpr bool kPadded = !kHalves && !ALONG_REDUCTION;
-  static constexpr int kLineBytes = kPadded ? kSize * kInner + 32 : panel_bytes(kSize * kInner);
-  static constexpr int kPanels = kPadded ? 1 : kSize * kInner / kLineBytes;
+  using Panels = OperandPanels<kSize, EXTENT, STEPS, ALONG_REDUCTION>;
+  static constexpr int kLineBytes = kPadded ? kSize * kInner + 32 : Panels::kLineBytes;
+  static constexpr int kPanels = kPadded ? 1 : Panels::kPanels;
   static constexpr int kPanelBytes = kOuter * kLineBytes;
   static constexpr int kBytes = kPanels * kPanelBytes;
   static constexpr int kSpread = kPadded ? 1 : kLineBytes / 16;  // chunks of a line
@@ -96,19 +95,6 @@ struct MmaOperand {
       }
     }
   };
-
-  // Lets the copy engine fill a stage: the operand's EXTENT rows or columns from `first`, at STEPS steps from `step`.
-  // What does not exist becomes zeros. Called by one thread.
-  __device__ static __forceinline__ void load_boxes(const TensorMap& map, unsigned stage, unsigned barrier, int first,
-                                                    int step) {
-    static_assert(!kPadded && kOuter <= 256 && kPanelBytes % (8 * kLineBytes) == 0, "boxes as large as they may be");
-#pragma unroll
-    for (int panel = 0; panel < kPanels; ++panel) {
-      const int along = panel * (kLineBytes / kSize);
-      tensor_load(map, stage + panel * kPanelBytes, barrier, (ALONG_REDUCTION ? step : first) + along,
-                  ALONG_REDUCTION ? first : step);
-    }
-  }
 
   // A lane's view of its warp's rows or columns in a stage: BLOCKS times WIDTH (8 or 16) of them. EXTENT_STRIDE is 1 if
   // the second of the matrices it loads together lies beside the first along the extent, 2 if it does along the

@@ -2,8 +2,9 @@
 // warps only copy and the others only compute, and neither waits for all of the others: a stage is handed over by two
 // barriers. The chains of a computing warp go on across stages without a pause.
 #pragma once
-#include "mbarrier.cuh"
+#include "fragment_store.cuh"
 #include "mma_warp.cuh"
+#include "stage_turn.cuh"
 #include "tile_position.cuh"
 
 namespace mgemm_kernel {
@@ -49,23 +50,7 @@ struct MmaTile {
   static constexpr int kBuffers = kSumFloats > 32 ? 2 : 4;
   static_assert(BK % kGroup == 0 && kGroups % kBuffers == 0, "fragments stay in the same registers");
 
-  // Walks round the stages, or, in steps of kGroupsOfWarps, round those of a group; the parity is that of the phase in
-  // which a stage is filled.
-  struct Turn {
-    unsigned shared;  // address of stage 0
-    int stage = 0;
-    unsigned parity = 0;
-
-    __device__ __forceinline__ unsigned arrived() const { return shared + kBarriers + 16 * stage; }
-    __device__ __forceinline__ unsigned left() const { return arrived() + 8; }
-    __device__ __forceinline__ void advance(int count) {
-      stage += count;
-      if (stage >= STAGES) {
-        stage -= STAGES;
-        parity ^= 1;
-      }
-    }
-  };
+  using Turn = StageTurn<STAGES>;
 
   // The slices that are computed side by side, from `first`; all but the last of all have the same length.
   struct Round {
@@ -98,7 +83,7 @@ struct MmaTile {
   // the step of the reduction, and how many are left of its slice.
   template <class FILL>
   __device__ static __forceinline__ void for_each_stage(const GemmParams& p, unsigned shared, FILL fill) {
-    Turn turn{shared};
+    Turn turn{shared + kBarriers};
     for (Round round(p); round.exists(); round.advance()) {
       for (long long done = 0; done < round.left(0, 0); done += BK) {
         for (int slice = 0; slice < round.count; ++slice) {
@@ -136,8 +121,8 @@ struct MmaTile {
                                                     int offset, long long first) {
     for_each_stage(p, shared, [&](const Turn& turn, long long step, long long) {
       barrier_expect(turn.arrived(), OPERAND::kBytes);
-      OPERAND::load_boxes(map, shared + turn.stage * kStageBytes + offset, turn.arrived(), static_cast<int>(first),
-                          static_cast<int>(step));
+      OPERAND::Panels::load(map, shared + turn.stage * kStageBytes + offset, turn.arrived(), static_cast<int>(first),
+                            static_cast<int>(step));
     });
   }
 
@@ -197,7 +182,7 @@ struct MmaTile {
                                                     const typename Warp::Readers& first, Sums& total) {
     constexpr int kGroupThreads = 32 * kWarps;
     float* const mine = sums + threadIdx.x % kGroupThreads;
-    Turn turn{shared};
+    Turn turn{shared + kBarriers};
     turn.stage = group;
     unsigned parity = 0;
     for (Round round(p); round.exists(); round.advance()) {
@@ -236,10 +221,10 @@ struct MmaTile {
     const unsigned before = shared_address(dynamic_shared);
     const unsigned base = (before + kBase - 1) / kBase * kBase;
     unsigned char* const shared = reinterpret_cast<unsigned char*>(dynamic_shared) + (base - before);
-    const TilePosition at = tile_position<BM, BN>(p);
+    const TilePosition at = tile_position<BM, BN>(p, blockIdx.x);
     const int warp = static_cast<int>(threadIdx.x) / 32;
     if (threadIdx.x < STAGES) {
-      const Turn turn{base, static_cast<int>(threadIdx.x)};
+      const Turn turn{base + kBarriers, static_cast<int>(threadIdx.x)};
       barrier_init(turn.arrived(), TENSOR_MAPS ? COPY_WARPS : kCopying);
       barrier_init(turn.left(), kWarps);
       if constexpr (TENSOR_MAPS) publish_barriers();
@@ -280,7 +265,7 @@ struct MmaTile {
       Turn turn{base};
       multiply(Round(p), 0, first, turn, sum);
     }
-    Warp::template store<OUT>(p, sum, at.row + row, at.column + column);
+    store_fragments<OUT, BM / WARP_ROWS / 16, BN / WARP_COLUMNS / 8>(p, sum, at.row + row, at.column + column);
   }
 };
 

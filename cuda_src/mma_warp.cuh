@@ -1,6 +1,5 @@
 // A warp's part of a tensor-core tile: one chain of fused sums per element, in ascending order of the reduction.
 #pragma once
-#include "epilogue.cuh"
 #include "mma_operand.cuh"
 
 namespace mgemm_kernel {
@@ -52,71 +51,6 @@ struct MmaWarp {
       }
     }
   };
-
-  // `row` and `column` are the output's for the warp's first element. A part that lies inside the output is stored
-  // without a question about each of its elements.
-  template <int OUT>
-  __device__ static __forceinline__ void store(const GemmParams& p, const Sums& sum, long long row, long long column) {
-    const int lane = static_cast<int>(threadIdx.x) % 32;
-    row += lane / 4;
-    column += lane % 4 * 2;
-    const bool vectors = has_vector_rows<OUT, 2>(p);
-    if (vectors && row - lane / 4 + kRows <= p.rows && column - lane % 4 * 2 + kColumns <= p.columns) {
-      store_inside<OUT>(p, sum, row, column);
-    } else {
-      store_edge<OUT>(p, sum, row, column, vectors);
-    }
-  }
-
- private:
-  // Here `row` and `column` are the lane's first.
-  template <int OUT>
-  __device__ static __forceinline__ void store_inside(const GemmParams& p, const Sums& sum, long long row,
-                                                      long long column) {
-    using Piece = OutputPair<OUT>;
-    typename Piece::Bits* out = static_cast<typename Piece::Bits*>(p.out) + row * p.ldout + column;
-    float bias[COLUMN_BLOCKS][2];
-#pragma unroll
-    for (int y = 0; y < COLUMN_BLOCKS; ++y) {
-#pragma unroll
-      for (int i = 0; i < 2; ++i) bias[y][i] = p.bias != nullptr ? p.bias[column + 8 * y + i] : -0.0f;
-    }
-#pragma unroll
-    for (int half = 0; half < 2 * ROW_BLOCKS; ++half) {
-      // All reads of a row before its first write, which the compiler may not move them across.
-      Piece old[COLUMN_BLOCKS] = {};
-      if (reads_output(p)) {
-#pragma unroll
-        for (int y = 0; y < COLUMN_BLOCKS; ++y) old[y] = Piece::read(out + 8 * y);
-      }
-#pragma unroll
-      for (int y = 0; y < COLUMN_BLOCKS; ++y) {
-        Piece result;
-#pragma unroll
-        for (int i = 0; i < 2; ++i) {
-          result.set(i, epilogue(p, sum[half / 2][y][half % 2 * 2 + i], bias[y][i], old[y].get(i)));
-        }
-        result.write(out + 8 * y);
-      }
-      out += 8 * p.ldout;
-    }
-  }
-
-  template <int OUT>
-  __device__ static __forceinline__ void store_edge(const GemmParams& p, const Sums& sum, long long row,
-                                                    long long column, bool vectors) {
-#pragma unroll
-    for (int half = 0; half < 2 * ROW_BLOCKS; ++half) {
-      OutputPiece<OUT, 2> pieces[COLUMN_BLOCKS];
-#pragma unroll
-      for (int y = 0; y < COLUMN_BLOCKS; ++y) pieces[y].load(p, row + 8 * half, column + 8 * y, vectors);
-#pragma unroll
-      for (int y = 0; y < COLUMN_BLOCKS; ++y) {
-        const float pair[2] = {sum[half / 2][y][half % 2 * 2], sum[half / 2][y][half % 2 * 2 + 1]};
-        pieces[y].store(p, pair);
-      }
-    }
-  }
 };
 
 }  // namespace mgemm_kernel

@@ -35,6 +35,17 @@ __device__ __forceinline__ void tensor_load(const TensorMap& map, unsigned desti
       : "memory");
 }
 
+// The same, to the same address in every thread block of the cluster whose bit is set in `blocks`; their barriers at
+// the same address learn of it.
+__device__ __forceinline__ void tensor_load_for_all(const TensorMap& map, unsigned destination, unsigned barrier,
+                                                    int inner, int outer, unsigned blocks) {
+  asm volatile(
+      "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes.multicast::cluster"
+      " [%0], [%1, {%3, %4}], [%2], %5;" ::"r"(destination),
+      "l"(&map), "r"(barrier), "r"(inner), "r"(outer), "h"(static_cast<unsigned short>(blocks))
+      : "memory");
+}
+
 // A hint that the map will be needed.
 __device__ __forceinline__ void tensor_prefetch(const TensorMap& map) {
   asm volatile("prefetch.tensormap [%0];" ::"l"(&map) : "memory");

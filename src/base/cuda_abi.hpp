@@ -48,11 +48,13 @@ enum class Result : int {
   InvalidAddressSpace = 717,
   InvalidPc = 718,
   LaunchFailed = 719,
+  NotSupported = 801,
   SystemDriverMismatch = 803,
   StreamCaptureUnsupported = 900,
   StreamCaptureInvalidated = 901,
   StreamCaptureIsolation = 905,
   StreamCaptureImplicit = 906,
+  InvalidClusterSize = 912,
   Unknown = 999,
 };
 
@@ -129,6 +131,8 @@ enum class TensorMapSwizzle : int { None = 0, Bytes32 = 1, Bytes64 = 2, Bytes128
 enum class TensorMapL2Promotion : int { None = 0, Bytes128 = 2, Bytes256 = 3 };
 enum class TensorMapFill : int { Zeros = 0 };
 
+enum class LaunchAttributeId : int { ClusterDimension = 4 };
+
 enum class CaptureStatus : int { None = 0, Active = 1, Invalidated = 2 };
 
 enum class ProcAddressQuery : int { Success = 0, SymbolNotFound = 1, VersionNotSufficient = 2 };
@@ -163,6 +167,26 @@ struct Uuid {
 /// CUtensorMap; as widely aligned as any version wants it
 struct alignas(128) TensorMap {
   std::uint64_t words[16];
+};
+
+/// CUlaunchAttribute, with the values of its union that are used
+struct LaunchAttribute {
+  LaunchAttributeId id{};
+  char padding[4] = {};
+  union {
+    char bytes[64];
+    unsigned cluster[3];
+  } value{};
+};
+
+/// CUlaunchConfig
+struct LaunchConfig {
+  unsigned grid_x = 1, grid_y = 1, grid_z = 1;
+  unsigned block_x = 1, block_y = 1, block_z = 1;
+  unsigned shared_bytes = 0;
+  Stream stream = nullptr;
+  LaunchAttribute* attributes = nullptr;
+  unsigned attribute_count = 0;
 };
 
 /// CUDA_MEMCPY2D_v2
@@ -243,6 +267,7 @@ using FuncSetAttribute = Result(Function function, FunctionAttribute attribute, 
 using LaunchKernel = Result(Function function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
                             unsigned block_y, unsigned block_z, unsigned shared_bytes, Stream stream, void** parameters,
                             void** extra);
+using LaunchKernelEx = Result(const LaunchConfig* config, Function function, void** parameters, void** extra);
 using TensorMapEncodeTiled = Result(TensorMap* map, TensorMapDataType type, std::uint32_t rank, void* address,
                                     const std::uint64_t* extents, const std::uint64_t* strides,
                                     const std::uint32_t* box, const std::uint32_t* element_strides,

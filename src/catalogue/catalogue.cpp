@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <functional>
 
+#include <fmt/core.h>
+
 namespace mgemm {
 namespace {
 
@@ -21,6 +23,7 @@ struct Shape {
   Use use;
   bool tensor_maps = false;
   std::int32_t slice_groups = 0;
+  std::int32_t cluster = 1;
 };
 
 // Chosen by measurement on an H200, see docs/performance.md. `thin` shapes are for few output rows: they keep many
@@ -72,6 +75,15 @@ constexpr std::array<Shape, 6> tf32_shapes{{
     {"slices", 64, 32, 32, 6, 2, 1, 4, 0, 1, 80, 80, slices_of_tn, false, 2},
 }};
 
+/// A shape for Hopper: `groups` of four warps cut the rows.
+constexpr Shape hopper(std::string_view name, std::int32_t rows, std::int32_t columns, std::int32_t stages,
+                       std::int32_t groups, std::int32_t cluster, double rate, const Use& use) {
+  return {name, rows, columns, 64, stages, groups, 1, 0, 0, 1, rate, rate, use, true, 0, cluster};
+}
+constexpr std::array hopper_shapes{
+    hopper("wg128x256", 128, 256, 4, 2, 2, 1600, any_op),
+};
+
 /// Kernels are all combinations of these, as far as shapes have them.
 struct Variants {
   Family family;
@@ -86,11 +98,14 @@ constexpr std::array bf16_or_f32{Type::bf16, Type::f32};
 constexpr std::array f16_or_f32{Type::f16, Type::f32};
 constexpr std::array<std::int32_t, 2> word_alignments{16, 4};
 constexpr std::array<std::int32_t, 3> half_alignments{16, 4, 2};
+constexpr std::array<std::int32_t, 1> wide_alignment{16};
 
 constexpr std::array all_variants{
     Variants{Family::f32_tile, Type::f32, f32_only, f32_shapes, word_alignments},
     Variants{Family::mma_tile, Type::bf16, bf16_or_f32, half_shapes, half_alignments},
+    Variants{Family::wgmma_tile, Type::bf16, bf16_or_f32, hopper_shapes, wide_alignment},
     Variants{Family::mma_tile, Type::f16, f16_or_f32, half_shapes, half_alignments},
+    Variants{Family::wgmma_tile, Type::f16, f16_or_f32, hopper_shapes, wide_alignment},
     Variants{Family::mma_tile, Type::tf32, f32_only, tf32_shapes, word_alignments},
 };
 
@@ -149,6 +164,7 @@ constexpr KernelRow make_row(const Variants& variants, const Shape& shape, Op op
   row.copy_warps = shape.copy_warps;
   row.tensor_maps = shape.tensor_maps;
   row.slice_groups = shape.slice_groups;
+  row.cluster = shape.cluster;
   row.vector = shape.vector;
   row.min_blocks = shape.min_blocks;
   row.slices = mode;
@@ -219,9 +235,20 @@ std::int32_t KernelRow::shared_bytes() const {
   if (family == Family::f32_tile) return stages * f32_stage_bytes(*this);
   constexpr std::int32_t barrier_bytes = 16;     // a stage, and for the sums of slices
   constexpr std::int32_t rounding_bytes = 1024;  // up to where the copy engine may begin
+  if (family == Family::wgmma_tile) {
+    const std::int32_t sums = slices == SliceMode::single ? 0 : tile_rows * tile_columns * 4;
+    return std::max(stages * mma_stage_bytes(*this), sums) + stages * barrier_bytes + rounding_bytes;
+  }
   const std::int32_t other_sums = std::max(slice_groups - 1, 0) * tile_rows * tile_columns * 4;
   return stages * mma_stage_bytes(*this) + other_sums + (stages + 1) * barrier_bytes +
          (tensor_maps ? rounding_bytes : 0);
+}
+
+std::string why_not_held(const KernelRow& row, const Board& board) {
+  if (row.family == Family::wgmma_tile && !board.warp_groups) return "it is for Hopper";
+  if (row.tensor_maps && !board.tensor_maps) return "kernels do not use the copy engine on this board";
+  if (row.shared_bytes() <= board.shared_bytes) return {};
+  return fmt::format("it needs {} bytes of shared memory, there are {}", row.shared_bytes(), board.shared_bytes);
 }
 
 std::span<const KernelRow> catalogue() { return rows; }

@@ -3,8 +3,10 @@
 #include <array>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
 
+#include "catalogue/board.hpp"
 #include "numeric/contract.hpp"
 
 namespace mgemm {
@@ -18,8 +20,9 @@ struct Name {
 
 /// The template of cuda_src/ that a kernel is made from.
 enum class Family : std::int32_t {
-  f32_tile,  // exact f32, one thread a register block
-  mma_tile,  // tensor cores, one warp a part of the tile, and others that only copy
+  f32_tile,    // exact f32, one thread a register block
+  mma_tile,    // tensor cores, one warp a part of the tile, and others that only copy
+  wgmma_tile,  // Hopper's tensor cores, four warps a part of the tile, and one thread that only copies
 };
 
 /// How a kernel treats the slices of a reduction.
@@ -41,9 +44,10 @@ struct KernelRow {
   Type in_type{}, out_type{};
   std::int32_t tile_rows = 0, tile_columns = 0, tile_steps = 0;  // output tile, and reduction steps a stage
   std::int32_t stages = 0;
-  std::int32_t row_parts = 0, column_parts = 0;  // into which threads (f32_tile) or warps cut the tile
+  std::int32_t row_parts = 0, column_parts = 0;  // into which threads, warps or groups of four warps cut the tile
   std::int32_t copy_warps = 0;                   // that do nothing else; mma_tile only
-  bool tensor_maps = false;                      // the copy engine copies; mma_tile only
+  bool tensor_maps = false;                      // the copy engine copies
+  std::int32_t cluster = 1;                      // thread blocks with tiles below each other that share b; wgmma_tile
   std::int32_t slice_groups = 0;                 // slices computed side by side; mma_tile only, 0 with one slice
   std::int32_t vector = 0;      // f32_tile: reduction steps a thread reads from shared memory at a time
   std::int32_t min_blocks = 0;  // resident thread blocks a multiprocessor that registers must allow
@@ -54,7 +58,9 @@ struct KernelRow {
 
   constexpr std::int32_t threads() const {
     const std::int32_t parts = row_parts * column_parts;
-    return family == Family::f32_tile ? parts : warp_size * (parts * std::max(slice_groups, 1) + copy_warps);
+    if (family == Family::f32_tile) return parts;
+    if (family == Family::wgmma_tile) return 4 * warp_size * (parts + 1);
+    return warp_size * (parts * std::max(slice_groups, 1) + copy_warps);
   }
   std::int32_t shared_bytes() const;
 };
@@ -68,11 +74,9 @@ const KernelRow* find_kernel(std::string_view symbol);
 /// A row's place in the catalogue, or -1 for a copy.
 std::int32_t number_of(const KernelRow& row);
 
-/// Whether boards with so much shared memory for a thread block (opt-in), and with or without tensor maps, have a
-/// kernel.
-inline bool holds(const KernelRow& row, std::int32_t shared_bytes, bool tensor_maps) {
-  return row.shared_bytes() <= shared_bytes && (tensor_maps || !row.tensor_maps);
-}
+/// Why a board has not got a kernel; "" if it has.
+std::string why_not_held(const KernelRow& row, const Board& board);
+inline bool holds(const KernelRow& row, const Board& board) { return why_not_held(row, board).empty(); }
 
 /// Whether the operands' leading dimensions are such as tensor maps can have.
 bool has_tensor_strides(const Problem& problem);

@@ -20,6 +20,9 @@ constexpr bool has_tensor_maps(int major) { return major >= 9 && major < 12; }
 
 constexpr std::int32_t kibibytes(std::int32_t count) { return count * 1024; }
 
+/// Whether boards of a major version have Hopper's instruction for warp groups, wgmma, which no later one has.
+constexpr bool has_warp_groups(int major) { return major == 9; }
+
 /// By rising capability.
 constexpr std::array compile_targets{
     CompileTarget{8, 0, "compute_80", "compute_80", kibibytes(163)},

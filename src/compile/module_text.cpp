@@ -12,7 +12,17 @@
 namespace mgemm {
 namespace {
 
-std::string_view header_of(Family family) { return family == Family::f32_tile ? "f32_tile.cuh" : "mma_tile.cuh"; }
+std::string_view header_of(Family family) {
+  switch (family) {
+    case Family::f32_tile:
+      return "f32_tile.cuh";
+    case Family::mma_tile:
+      return "mma_tile.cuh";
+    case Family::wgmma_tile:
+      break;
+  }
+  return "wgmma_tile.cuh";
+}
 
 /// A row's instantiation of its family's template.
 std::string tile_type(const KernelRow& row) {
@@ -21,6 +31,11 @@ std::string tile_type(const KernelRow& row) {
     return fmt::format("F32Tile<{}, {}, {}, {}, {}, {}, {}, {}, {}, {}>", op, row.tile_rows, row.tile_columns,
                        row.tile_steps, row.stages, row.row_parts, row.column_parts, row.alignment, row.vector,
                        static_cast<int>(row.slices));
+  }
+  if (row.family == Family::wgmma_tile) {
+    return fmt::format("WgmmaTile<{}, {}, {}, {}, {}, {}, {}, {}, {}>", op, static_cast<int>(row.in_type),
+                       static_cast<int>(row.out_type), row.tile_rows, row.tile_columns, row.stages, row.row_parts,
+                       row.cluster, row.slices != SliceMode::single);
   }
   return fmt::format("MmaTile<{}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}>", op, static_cast<int>(row.in_type),
                      static_cast<int>(row.out_type), row.tile_rows, row.tile_columns, row.tile_steps, row.stages,

@@ -216,10 +216,21 @@ void CudaDevice::enqueue(const Work& work, Stream stream) {
   const CurrentContext current(driver_, context_);
   // The kernel has one parameter, the structure in `arguments`; the driver copies as many bytes as the kernel declares.
   void* parameter = const_cast<std::byte*>(launch->arguments.data());
-  check(driver_.cuLaunchKernel(static_cast<cuda::Function>(launch->function), launch->grid[0], launch->grid[1],
-                               launch->grid[2], launch->block[0], launch->block[1], launch->block[2],
-                               launch->shared_bytes, handle(stream), &parameter, nullptr),
-        "cuLaunchKernel", "{}", launch->symbol);
+  auto* const function = static_cast<cuda::Function>(launch->function);
+  const auto& [grid_x, grid_y, grid_z] = launch->grid;
+  const auto& [block_x, block_y, block_z] = launch->block;
+  if (launch->cluster == 1) {
+    check(driver_.cuLaunchKernel(function, grid_x, grid_y, grid_z, block_x, block_y, block_z, launch->shared_bytes,
+                                 handle(stream), &parameter, nullptr),
+          "cuLaunchKernel", "{}", launch->symbol);
+  } else {
+    cuda::LaunchAttribute cluster{.id = cuda::LaunchAttributeId::ClusterDimension, .value = {.cluster = {1, 1, 1}}};
+    cluster.value.cluster[0] = launch->cluster;
+    const cuda::LaunchConfig config{grid_x,         grid_y,   grid_z, block_x, block_y, block_z, launch->shared_bytes,
+                                    handle(stream), &cluster, 1};
+    check(driver_.cuLaunchKernelEx(&config, function, &parameter, nullptr), "cuLaunchKernelEx", "{} in clusters of {}",
+          launch->symbol, launch->cluster);
+  }
   count_launch(launch->row);
 }
 

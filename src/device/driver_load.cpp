@@ -64,6 +64,7 @@ constexpr std::array symbols{
     Symbol{"cuFuncGetAttribute", 2020, assign<&DriverTable::cuFuncGetAttribute>},
     Symbol{"cuFuncSetAttribute", 9000, assign<&DriverTable::cuFuncSetAttribute>},
     Symbol{"cuLaunchKernel", 4000, assign<&DriverTable::cuLaunchKernel>},
+    Symbol{"cuLaunchKernelEx", 11060, assign<&DriverTable::cuLaunchKernelEx>},
     Symbol{"cuTensorMapEncodeTiled", 12000, assign<&DriverTable::cuTensorMapEncodeTiled>},
     Symbol{"cuOccupancyMaxActiveBlocksPerMultiprocessor", 6050,
            assign<&DriverTable::cuOccupancyMaxActiveBlocksPerMultiprocessor>},

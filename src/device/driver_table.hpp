@@ -61,6 +61,7 @@ struct DriverTable {
   cuda::fn::FuncGetAttribute* cuFuncGetAttribute = nullptr;
   cuda::fn::FuncSetAttribute* cuFuncSetAttribute = nullptr;
   cuda::fn::LaunchKernel* cuLaunchKernel = nullptr;
+  cuda::fn::LaunchKernelEx* cuLaunchKernelEx = nullptr;
   cuda::fn::TensorMapEncodeTiled* cuTensorMapEncodeTiled = nullptr;
   cuda::fn::OccupancyMaxActiveBlocksPerMultiprocessor* cuOccupancyMaxActiveBlocksPerMultiprocessor = nullptr;
 };

@@ -17,6 +17,7 @@ struct KernelLaunch {
   void* function = nullptr;
   std::array<std::uint32_t, 3> grid{}, block{};
   std::uint32_t shared_bytes = 0;
+  std::uint32_t cluster = 1;               // thread blocks of a cluster
   std::int32_t row = -1;                   // of the catalogue, for the launch counters; -1: not to be counted
   std::array<std::byte, 384> arguments{};  // as many of them as the kernel declares
 

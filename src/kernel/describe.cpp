@@ -16,15 +16,32 @@ std::int64_t tile_count(const KernelRow& row, const Problem& problem) {
          ceil_div<std::int64_t>(output_columns(problem), row.tile_columns);
 }
 
+/// Of a kernel whose blocks stay for one tile after another.
+static std::int64_t cluster_count(const KernelRow& row, const Problem& problem) {
+  return ceil_div<std::int64_t>(output_rows(problem), row.cluster * row.tile_rows) *
+         ceil_div<std::int64_t>(output_columns(problem), row.tile_columns);
+}
+
 bool fits_grid(const KernelRow& row, const Problem& problem) {
   constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();  // CUDA's limit of gridDim.x
   return tile_count(row, problem) <= most;
 }
 
-KernelLaunch describe_grid(const KernelRow& row, const Problem& problem) {
+KernelLaunch describe_grid(const KernelRow& row, const Problem& problem, const Contract& contract,
+                           std::int32_t multiprocessors) {
   KernelLaunch launch;
   launch.symbol = row.symbol.c_str();
-  launch.grid = {static_cast<std::uint32_t>(tile_count(row, problem)), 1, 1};
+  std::int64_t blocks = tile_count(row, problem);
+  if (row.family == Family::wgmma_tile) {
+    // One tile or one slice of it a block, or blocks that stay for one tile after another: as many clusters of those as
+    // can run at a time. How many really do is a matter of speed alone.
+    const bool sliced = row.slices != SliceMode::single;
+    const std::int64_t clusters = sliced ? blocks : cluster_count(row, problem);
+    const std::int64_t most = sliced ? clusters : std::max(multiprocessors / row.cluster, 1);
+    launch.cluster = static_cast<std::uint32_t>(sliced ? contract.slices.count : row.cluster);
+    blocks = std::min(clusters, most) * launch.cluster;
+  }
+  launch.grid = {static_cast<std::uint32_t>(blocks), 1, 1};
   launch.block = {static_cast<std::uint32_t>(row.threads()), 1, 1};
   launch.shared_bytes = static_cast<std::uint32_t>(row.shared_bytes());
   launch.row = number_of(row);

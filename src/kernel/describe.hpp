@@ -9,7 +9,7 @@
 namespace mgemm {
 
 /// To be raised when tiles come to be laid out over the grid in another way.
-constexpr int schedule_revision = 1;
+constexpr int schedule_revision = 2;
 
 /// Tiles of the output, one thread block each; grids are one-dimensional.
 std::int64_t tile_count(const KernelRow& row, const Problem& problem);
@@ -17,8 +17,9 @@ std::int64_t tile_count(const KernelRow& row, const Problem& problem);
 /// Whether the tiles of the output are not more than a grid may hold.
 bool fits_grid(const KernelRow& row, const Problem& problem);
 
-/// The launch of a kernel that fits, but for its function and the operands.
-KernelLaunch describe_grid(const KernelRow& row, const Problem& problem);
+/// The launch of a kernel that fits on a device of so many multiprocessors, but for its function and the operands.
+KernelLaunch describe_grid(const KernelRow& row, const Problem& problem, const Contract& contract,
+                           std::int32_t multiprocessors);
 
 /// What a kernel's arguments are made of besides the problem and its operands; all null for one without a row.
 struct KernelBinding {

@@ -13,6 +13,7 @@ struct Side {
   bool along_reduction;  // which way it is contiguous
   std::int32_t tile_extent;
   std::int64_t extent, leading;
+  std::int32_t parts = 1;  // of a box's lines, each brought by another thread block
 };
 
 TensorBox box_of(const KernelRow& row, const Problem& problem, const Side& side, std::uint64_t address) {
@@ -27,7 +28,7 @@ TensorBox box_of(const KernelRow& row, const Problem& problem, const Side& side,
   box.outer = side.along_reduction ? extent : steps;
   box.leading = static_cast<std::uint64_t>(side.leading);
   box.line_bytes = static_cast<std::uint32_t>(mgemm_kernel::panel_bytes(line));
-  box.lines = static_cast<std::uint32_t>(side.along_reduction ? side.tile_extent : row.tile_steps);
+  box.lines = static_cast<std::uint32_t>((side.along_reduction ? side.tile_extent : row.tile_steps) / side.parts);
   return box;
 }
 
@@ -65,7 +66,8 @@ TensorBox box_of_a(const KernelRow& row, const Problem& problem, std::uint64_t a
 }
 
 TensorBox box_of_b(const KernelRow& row, const Problem& problem, std::uint64_t address) {
-  return box_of(row, problem, {problem.op == Op::nt, row.tile_columns, output_columns(problem), problem.ldb}, address);
+  return box_of(row, problem,
+                {problem.op == Op::nt, row.tile_columns, output_columns(problem), problem.ldb, row.cluster}, address);
 }
 
 mgemm_kernel::TensorMap encode_tensor_map(cuda::fn::TensorMapEncodeTiled* encode, const char* name,

@@ -101,7 +101,7 @@ bool take_inventory(const std::vector<const CompileTarget*>& targets, const Inve
   std::vector<KernelReport> reports;
   for (const CompileTarget* const target : targets) {
     for (const KernelRow& row : catalogue()) {
-      if (!holds(row, target->shared_bytes, has_tensor_maps(target->major))) continue;
+      if (!holds(row, board_of(*target))) continue;
       KernelReport report;
       report.row = &row;
       report.target = target;

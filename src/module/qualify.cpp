@@ -23,7 +23,8 @@ std::int64_t bytes_of(const ProbeBlock& block) { return static_cast<std::int64_t
 std::string run(CudaDevice& device, Stream stream, std::uint64_t address, const KernelRow& row, cuda::Function function,
                 const Trial& trial) {
   const auto& [probe, block] = trial;
-  KernelLaunch launch = describe_grid(row, probe.problem);
+  // As if there were one multiprocessor: a second tile a block, where blocks stay for one.
+  KernelLaunch launch = describe_grid(row, probe.problem, probe.contract, 1);
   launch.function = function;
   launch.row = -1;  // counters are for what callers ask for
   set_arguments(launch, binding_of(row, device), probe.problem, probe.contract, block.operands(probe, address));

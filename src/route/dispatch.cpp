@@ -22,10 +22,8 @@ double startup_clocks(const KernelRow& row, double elements) {
 /// Why a kernel for such operations and types does not serve a problem on a board; "" if it does.
 std::string objection(const KernelRow& row, const Problem& problem, const Contract& contract, std::int32_t alignment,
                       const Board& board) {
-  if (row.tensor_maps && !board.tensor_maps) return "kernels do not use the copy engine on this board";
-  if (!holds(row, board.shared_bytes, board.tensor_maps)) {
-    return fmt::format("it needs {} bytes of shared memory, there are {}", row.shared_bytes(), board.shared_bytes);
-  }
+  std::string why = why_not_held(row, board);
+  if (!why.empty()) return why;
   if (alignment % row.alignment != 0) {
     return fmt::format("it copies {} bytes at a time, and the operands are aligned to {}", row.alignment, alignment);
   }
@@ -66,8 +64,7 @@ std::vector<const KernelRow*> candidates(const Problem& problem, const Contract&
                                          const Board& board) {
   std::vector<const KernelRow*> found;
   for (const KernelRow& row : catalogue()) {
-    if (holds(row, board.shared_bytes, board.tensor_maps) && covers(row, problem, contract, alignment))
-      found.push_back(&row);
+    if (holds(row, board) && covers(row, problem, contract, alignment)) found.push_back(&row);
   }
   // Wider copies first, then by cost.
   const auto key = [&](const KernelRow* row) {

@@ -3,7 +3,6 @@
 #include <vector>
 
 #include "catalogue/catalogue.hpp"
-#include "catalogue/targets.hpp"
 #include "device/device.hpp"
 
 namespace mgemm {
@@ -11,15 +10,10 @@ namespace mgemm {
 /// To be raised when candidates() would give another order for the same rates.
 constexpr int cost_model_revision = 3;
 
-/// What of a device decides which kernel is fastest.
-struct Board {
-  std::int32_t multiprocessors = 0;
-  std::int32_t shared_bytes = 0;  // a thread block may have
-  bool tensor_maps = false;
-};
 inline Board board_of(const DeviceFacts& facts) {
   const bool tensor_maps = facts.tensor_maps && has_tensor_maps(facts.compute_major);
-  return {facts.multiprocessors, facts.shared_bytes_per_block, tensor_maps};
+  return {facts.multiprocessors, facts.shared_bytes_per_block, tensor_maps,
+          tensor_maps && has_warp_groups(facts.compute_major)};
 }
 
 /// The kernels that cover a problem, fastest first by the cost model. A pure function of its arguments: it never looks

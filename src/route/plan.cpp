@@ -43,7 +43,7 @@ void plan_kernel(CudaDevice& device, const std::string& cache_directory, const s
       too_large = true;
       continue;
     }
-    KernelLaunch launch = describe_grid(*row, plan.problem);
+    KernelLaunch launch = describe_grid(*row, plan.problem, plan.contract, device.facts().multiprocessors);
     LoadedKernel kernel = load_kernel(device, *row, cache_directory);
     if (kernel.state != KernelState::usable) {
       plan.passed_over.push_back(

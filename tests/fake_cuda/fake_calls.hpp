@@ -51,6 +51,7 @@ Result func_set_attribute(cuda::Function function, cuda::FunctionAttribute attri
 Result launch_kernel(cuda::Function function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
                      unsigned block_y, unsigned block_z, unsigned shared_bytes, cuda::Stream stream, void** parameters,
                      void** extra);
+Result launch_kernel_ex(const cuda::LaunchConfig* config, cuda::Function function, void** parameters, void** extra);
 Result tensor_map_encode(cuda::TensorMap* map, cuda::TensorMapDataType type, std::uint32_t rank, void* address,
                          const std::uint64_t* extents, const std::uint64_t* strides, const std::uint32_t* box,
                          const std::uint32_t* element_strides, cuda::TensorMapInterleave interleave,

@@ -53,6 +53,7 @@ const DriverTable fake_table{
     .cuFuncGetAttribute = func_get_attribute,
     .cuFuncSetAttribute = func_set_attribute,
     .cuLaunchKernel = launch_kernel,
+    .cuLaunchKernelEx = launch_kernel_ex,
     .cuTensorMapEncodeTiled = tensor_map_encode,
     .cuOccupancyMaxActiveBlocksPerMultiprocessor = occupancy,
 };

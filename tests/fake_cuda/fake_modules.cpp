@@ -123,19 +123,34 @@ bool fits(const std::array<unsigned, 3>& grid, const std::array<unsigned, 3>& bl
          threads <= static_cast<std::uint64_t>(fact(device, cuda::DeviceAttribute::MaxThreadsPerBlock));
 }
 
-Result launch_kernel(cuda::Function function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
-                     unsigned block_y, unsigned block_z, unsigned shared_bytes, cuda::Stream stream, void** parameters,
-                     void** extra) {
+namespace {
+
+/// What both ways to launch come to.
+Result launch(const char* call, const cuda::LaunchConfig& config, cuda::Function function, void** parameters,
+              void** extra) {
   Launch launch;
   std::function<void(const Launch&)> hook;
-  const Result result = context_call("cuLaunchKernel", [&] {
+  const Result result = context_call(call, [&] {
     CUfunc_st* const known = function_of(function);
-    if (known == nullptr || !is_stream(stream)) return Result::InvalidHandle;
-    if (stream != nullptr && stream->context != current()) return Result::InvalidHandle;
-    launch = {known->name, {grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, shared_bytes, stream, current(), {}};
+    if (known == nullptr || !is_stream(config.stream)) return Result::InvalidHandle;
+    if (config.stream != nullptr && config.stream->context != current()) return Result::InvalidHandle;
+    launch = {known->name,
+              {config.grid_x, config.grid_y, config.grid_z},
+              {config.block_x, config.block_y, config.block_z},
+              config.shared_bytes,
+              config.stream,
+              current(),
+              {}};
     const int most_shared = known->attributes[cuda::FunctionAttribute::MaxDynamicSharedSizeBytes];
-    if (!fits(launch.grid, launch.block) || shared_bytes > static_cast<unsigned>(most_shared)) {
+    if (!fits(launch.grid, launch.block) || config.shared_bytes > static_cast<unsigned>(most_shared)) {
       return Result::InvalidValue;
+    }
+    for (unsigned i = 0; i < config.attribute_count; ++i) {
+      const cuda::LaunchAttribute& attribute = config.attributes[i];
+      if (attribute.id != cuda::LaunchAttributeId::ClusterDimension) return Result::NotSupported;
+      // Portable clusters have no more than 8 blocks, and a grid is made of whole ones.
+      const unsigned blocks = attribute.value.cluster[0];
+      if (blocks == 0 || blocks > 8 || config.grid_x % blocks != 0) return Result::InvalidClusterSize;
     }
     if ((parameters == nullptr) == (extra == nullptr) && !known->parameters.empty()) return Result::InvalidValue;
     if (extra != nullptr) launch.arguments = from_extra(extra);
@@ -146,6 +161,19 @@ Result launch_kernel(cuda::Function function, unsigned grid_x, unsigned grid_y, 
   });
   if (result == Result::Success && hook) hook(launch);
   return result;
+}
+
+}  // namespace
+
+Result launch_kernel(cuda::Function function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
+                     unsigned block_y, unsigned block_z, unsigned shared_bytes, cuda::Stream stream, void** parameters,
+                     void** extra) {
+  return launch("cuLaunchKernel", {grid_x, grid_y, grid_z, block_x, block_y, block_z, shared_bytes, stream, nullptr, 0},
+                function, parameters, extra);
+}
+
+Result launch_kernel_ex(const cuda::LaunchConfig* config, cuda::Function function, void** parameters, void** extra) {
+  return launch("cuLaunchKernelEx", *config, function, parameters, extra);
 }
 
 Result tensor_map_encode(cuda::TensorMap* map, cuda::TensorMapDataType type, std::uint32_t rank, void* address,

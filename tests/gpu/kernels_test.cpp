@@ -40,7 +40,7 @@ bool is_held(const KernelRow& row) {
     const auto gpu = mamba_gemm::Context::cuda();
     return board_of(contexts().lock(gpu.handle())->device->facts());
   }();
-  return holds(row, board.shared_bytes, board.tensor_maps);
+  return holds(row, board);
 }
 
 std::vector<std::uint32_t> run_forced(const mamba_gemm::Context& handle, const DeviceProduct& product,

@@ -19,7 +19,7 @@ using namespace mgemm::test;
 
 /// Runs a kernel on a block of a probe, in place.
 void run(const host::Kernel& kernel, const KernelRow& row, const Probe& probe, ProbeBlock& memory, Random& random) {
-  KernelLaunch launch = describe_grid(row, probe.problem);
+  KernelLaunch launch = describe_grid(row, probe.problem, probe.contract, 1);
   set_arguments(launch, {&row, encode_on_host}, probe.problem, probe.contract,
                 memory.operands(probe, reinterpret_cast<std::uint64_t>(memory.bytes.data())));
   mgemm_kernel::TensorParams arguments{};

@@ -35,8 +35,8 @@ Problem random_problem(Random& random) {
 }
 
 // An H200, an A100 and a board of sm_86.
-constexpr std::array boards{Board{132, kibibytes(227), true}, Board{108, kibibytes(163), false},
-                            Board{84, kibibytes(99), false}};
+constexpr std::array boards{Board{132, kibibytes(227), true, true}, Board{108, kibibytes(163), false, false},
+                            Board{84, kibibytes(99), false, false}};
 
 }  // namespace
 
@@ -46,7 +46,7 @@ TEST_CASE("catalogue rows have names of their own and fit a board") {
   for (const KernelRow& row : catalogue()) {
     CAPTURE(row.symbol.view());
     REQUIRE(symbols.insert(row.symbol.view()).second);
-    REQUIRE(holds(row, boards.front().shared_bytes, boards.front().tensor_maps));
+    REQUIRE(holds(row, boards.front()));
     REQUIRE(row.threads() % 32 == 0);
     REQUIRE(row.threads() <= 1024);
     REQUIRE(find_kernel(row.symbol.view()) == &row);
@@ -87,7 +87,7 @@ TEST_CASE("every problem has kernels, and only ones that cover it") {
     REQUIRE_FALSE(found.empty());
     for (const KernelRow* row : found) {
       REQUIRE(row->op == problem.op);
-      REQUIRE(holds(*row, board.shared_bytes, board.tensor_maps));
+      REQUIRE(holds(*row, board));
       REQUIRE(row->alignment <= alignment);
       REQUIRE((row->slices == SliceMode::single) == (contract.slices.count == 1));
       REQUIRE(row->in_type == problem.in_type);
@@ -132,7 +132,7 @@ TEST_CASE("grids past the limit are refused") {
   REQUIRE_FALSE(fits_grid(*small, huge));
   // A larger tile brings the grid back under the limit.
   REQUIRE(fits_grid(*find_kernel("mgemm_f32_nn_single_a4_wide"), problem_from_string("nn:f32:2147483647x1x4096")));
-  REQUIRE(describe_grid(*small, problem_from_string("nn:f32:17x1x65")).grid.at(0) == 6);
+  REQUIRE(describe_grid(*small, problem_from_string("nn:f32:17x1x65"), {}, 1).grid.at(0) == 6);
 }
 
 // Catches module text that depends on the build, and a row without its kernel.

@@ -115,6 +115,7 @@ static_assert(same<fn::FuncGetAttribute, PFN_cuFuncGetAttribute_v2020>);
 static_assert(same<fn::FuncSetAttribute, PFN_cuFuncSetAttribute_v9000>);
 static_assert(same<fn::TensorMapEncodeTiled, PFN_cuTensorMapEncodeTiled_v12000>);
 static_assert(same<fn::LaunchKernel, PFN_cuLaunchKernel_v4000>);
+static_assert(same<fn::LaunchKernelEx, PFN_cuLaunchKernelEx_v11060>);
 static_assert(
     same<fn::OccupancyMaxActiveBlocksPerMultiprocessor, PFN_cuOccupancyMaxActiveBlocksPerMultiprocessor_v6050>);
 

@@ -39,9 +39,7 @@ std::vector<Row> rows_of(const std::string& targets, bool compile, const char* c
   return rows;
 }
 
-bool is_held(const KernelRow& row, const CompileTarget& target) {
-  return holds(row, target.shared_bytes, has_tensor_maps(target.major));
-}
+bool is_held(const KernelRow& row, const CompileTarget& target) { return holds(row, board_of(target)); }
 
 }  // namespace
 

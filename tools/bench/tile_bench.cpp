@@ -11,6 +11,7 @@
 #include <random>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <fmt/core.h>
@@ -63,27 +64,33 @@ void require(int result, const char* call) { check(static_cast<cuda::Result>(res
 
 /// "mma:16x64x64:4:1x4+4[:16]": copies by cp.async or, as "tma", by the copy engine; tile and steps of a stage, stages,
 /// warps that compute and that copy, alignment. Where there are slices, four are computed side by side, or as many as
-/// "/2" says at the end.
+/// "/2" says at the end. "wgmma:128x256x64:4:2x2": tile and steps, stages, groups of warps, blocks of a cluster.
 KernelRow parse_tile(const std::string& text, const Problem& problem) {
   KernelRow row;
-  std::array<char, 8> family{};
+  std::array<char, 8> name{};
   row.alignment = 16;
-  if (std::sscanf(text.c_str(), "%7[a-z]:%dx%dx%d:%d:%dx%d+%d:%d", family.data(), &row.tile_rows, &row.tile_columns,
-                  &row.tile_steps, &row.stages, &row.row_parts, &row.column_parts, &row.copy_warps,
-                  &row.alignment) < 8 ||
-      (std::string_view(family.data()) != "mma" && std::string_view(family.data()) != "tma")) {
-    throw std::runtime_error("'" + text + "' is no tile: mma:16x64x64:4:1x4+4[:16] or tma:16x64x64:4:1x4+2");
+  const int found =
+      std::sscanf(text.c_str(), "%7[a-z]:%dx%dx%d:%d:%dx%d+%d:%d", name.data(), &row.tile_rows, &row.tile_columns,
+                  &row.tile_steps, &row.stages, &row.row_parts, &row.column_parts, &row.copy_warps, &row.alignment);
+  const std::string_view family(name.data());
+  const bool hopper = family == "wgmma";
+  if (hopper ? found != 7 : found < 8 || (family != "mma" && family != "tma")) {
+    throw std::runtime_error("'" + text + "' is no tile: mma:16x64x64:4:1x4+4[:16], tma:16x64x64:4:1x4+2 or " +
+                             "wgmma:128x256x64:4:2x2");
   }
-  row.family = Family::mma_tile;
-  row.tensor_maps = std::string_view(family.data()) == "tma";
+  row.family = hopper ? Family::wgmma_tile : Family::mma_tile;
+  row.tensor_maps = family != "mma";
   row.op = problem.op;
   row.in_type = problem.in_type;
   row.out_type = problem.out_type;
   row.min_blocks = 1;
   row.slices = contract_of(problem, sm90_set).slices.count == 1 ? SliceMode::single : SliceMode::f32;
-  const std::size_t slash = text.find('/');
-  const std::int32_t side_by_side = slash == std::string::npos ? 4 : std::stoi(text.substr(slash + 1));
-  row.slice_groups = row.slices == SliceMode::single ? 0 : side_by_side;
+  if (hopper) {
+    row.cluster = std::exchange(row.column_parts, 1);
+  } else if (row.slices != SliceMode::single) {
+    const std::size_t slash = text.find('/');
+    row.slice_groups = slash == std::string::npos ? 4 : std::stoi(text.substr(slash + 1));
+  }
   constexpr std::string_view symbol = "mgemm_bench";
   std::ranges::copy(symbol, row.symbol.text.begin());
   return row;
@@ -161,12 +168,13 @@ double time_kernel(CudaDevice& device, const Graphs& graphs, const PrivateStream
                    const Problem& problem, const KernelRow& row, cuda::Function function) {
   const DriverTable& driver = device.driver();
   auto* const handle = reinterpret_cast<cuda::Stream>(stream.handle());
-  KernelLaunch launch = describe_grid(row, problem);
+  const Contract contract = contract_of(problem, sm90_set);
+  KernelLaunch launch = describe_grid(row, problem, contract, device.facts().multiprocessors);
   launch.function = function;
   constexpr int thread_local_mode = 1;
   require(graphs.begin(handle, thread_local_mode), "cuStreamBeginCapture");
   for (std::int64_t i = 0; i < sets.count(); ++i) {
-    set_arguments(launch, binding_of(row, device), problem, contract_of(problem, sm90_set), sets.operands(problem, i));
+    set_arguments(launch, binding_of(row, device), problem, contract, sets.operands(problem, i));
     device.enqueue(launch, stream.handle());
   }
   void* graph = nullptr;
