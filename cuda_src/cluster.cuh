@@ -35,17 +35,15 @@ __device__ __forceinline__ void barrier_arrive_in_block(unsigned barrier, unsign
   asm volatile("mbarrier.arrive.shared::cluster.b64 _, [%0];" ::"r"(address_in_block(barrier, rank)) : "memory");
 }
 
-// Two floats to an address in this block's shared memory, and from that address in a block's.
-__device__ __forceinline__ void store_pair(unsigned shared, float x, float y) {
-  asm volatile("st.shared.v2.f32 [%0], {%1, %2};" ::"r"(shared), "f"(x), "f"(y) : "memory");
-}
-__device__ __forceinline__ float2 load_pair_in_block(unsigned shared, unsigned rank) {
-  float2 value;
-  asm volatile("ld.shared::cluster.v2.f32 {%0, %1}, [%2];"
-               : "=f"(value.x), "=f"(value.y)
+// 16 bytes of a block's shared memory that are at `shared` in its own.
+template <class FOUR>
+__device__ __forceinline__ FOUR load_in_block(unsigned shared, unsigned rank) {
+  FOUR four;
+  asm volatile("ld.shared::cluster.v4.f32 {%0, %1, %2, %3}, [%4];"
+               : "=f"(four.at[0]), "=f"(four.at[1]), "=f"(four.at[2]), "=f"(four.at[3])
                : "r"(address_in_block(shared, rank))
                : "memory");
-  return value;
+  return four;
 }
 
 }  // namespace mgemm_kernel

@@ -17,6 +17,19 @@ __device__ __forceinline__ unsigned short to_half(float value) {
   return bits;
 }
 
+// Two of them, the first in the lower bits.
+template <int TYPE>
+__device__ __forceinline__ unsigned to_halves(float first, float second) {
+  static_assert(TYPE == BF16 || TYPE == F16, "a half type");
+  unsigned bits;
+  if constexpr (TYPE == BF16) {
+    asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(bits) : "f"(second), "f"(first));
+  } else {
+    asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(bits) : "f"(second), "f"(first));
+  }
+  return bits;
+}
+
 template <int TYPE>
 __device__ __forceinline__ float from_half(unsigned short bits) {
   static_assert(TYPE == BF16 || TYPE == F16, "a half type");

@@ -1,11 +1,8 @@
 // cp.async: copies from global to shared memory that do not pass through registers (PTX ISA, "cp.async"; sm_80).
 #pragma once
+#include "shared_memory.cuh"
 
 namespace mgemm_kernel {
-
-__device__ __forceinline__ unsigned shared_address(const void* pointer) {
-  return static_cast<unsigned>(__cvta_generic_to_shared(pointer));
-}
 
 // Copies `valid` bytes (0 .. BYTES) and fills the rest of the BYTES with zeros; `valid` = 0 does not touch `source`.
 template <int BYTES>

@@ -21,13 +21,15 @@ struct alignas(128) TensorMap {
   unsigned long long words[16];
 };
 
-// The parameters of kernels that copy with it. Nothing is copied, and the maps are empty, if the reduction is.
+// The parameters of kernels that copy with it. Nothing is read, and the maps of a and b are empty, if the reduction is.
 struct TensorParams {
   GemmParams gemm;
   TensorMap a, b;
+  TensorMap b_rest;  // where kernels copy the last columns of a tile apart
+  TensorMap out;     // where kernels store by it, and the copy engine can write the output
 };
 
-static_assert(sizeof(TensorParams) == 384, "host and device must agree on the layout");
+static_assert(sizeof(TensorParams) == 640, "host and device must agree on the layout");
 
 // In shared memory a stage of a tensor-core operand is cut, along the direction in which it is contiguous, into panels
 // of lines no longer than the copy engine can permute. So many bytes of a line of `line_bytes` are in a panel.
@@ -37,6 +39,16 @@ __device__
     constexpr int
     panel_bytes(int line_bytes) {
   return line_bytes % 128 == 0 ? 128 : line_bytes % 64 == 0 ? 64 : line_bytes % 32 == 0 ? 32 : 16;
+}
+
+// wgmma's b, of `columns` columns that are contiguous in memory, in elements of 2 bytes: so many of them come in panels
+// of the longest lines, and the others apart.
+#ifdef __CUDACC_RTC__
+__device__
+#endif
+    constexpr int
+    columns_in_long_lines(int columns) {
+  return columns < 64 ? columns : columns / 64 * 64;
 }
 
 // Operations and element types, with the numbers of MGEMM_OP_* and MGEMM_TYPE_*.

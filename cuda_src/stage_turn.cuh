@@ -21,6 +21,11 @@ struct StageTurn {
       parity ^= 1;
     }
   }
+  __device__ __forceinline__ void skip(unsigned count) {
+    const unsigned next = stage + count;
+    stage = static_cast<int>(next % STAGES);
+    parity ^= next / STAGES % 2;
+  }
 };
 
 }  // namespace mgemm_kernel

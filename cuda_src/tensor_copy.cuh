@@ -46,6 +46,28 @@ __device__ __forceinline__ void tensor_load_for_all(const TensorMap& map, unsign
       : "memory");
 }
 
+// The box at (inner, outer) from an address in shared memory, where the map's permutation is undone; what lies outside
+// the tensor is not written. What was written there must have been published by those who did.
+__device__ __forceinline__ void tensor_store(const TensorMap& map, unsigned source, int inner, int outer) {
+  asm volatile("cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group [%0, {%2, %3}], [%1];" ::"l"(&map),
+               "r"(source), "r"(inner), "r"(outer)
+               : "memory");
+}
+// Makes a group of the stores that this thread has started.
+__device__ __forceinline__ void stores_commit() { asm volatile("cp.async.bulk.commit_group;" ::: "memory"); }
+// Until all but the newest PENDING of this thread's groups have been read from shared memory.
+template <int PENDING>
+__device__ __forceinline__ void stores_wait() {
+  asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"(PENDING) : "memory");
+}
+// The engine sees what this thread has written to shared memory.
+__device__ __forceinline__ void publish_to_copies() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
+
+// A hint that what lies at an address in global memory will be read: brings it into L2.
+__device__ __forceinline__ void prefetch_line(const void* address) {
+  asm volatile("prefetch.global.L2 [%0];" ::"l"(address) : "memory");
+}
+
 // A hint that the map will be needed.
 __device__ __forceinline__ void tensor_prefetch(const TensorMap& map) {
   asm volatile("prefetch.tensormap [%0];" ::"l"(&map) : "memory");

@@ -3,42 +3,61 @@
 // of the next are filled while the last is stored.
 #pragma once
 #include "cluster.cuh"
-#include "cp_async.cuh"
-#include "fragment_store.cuh"
 #include "operand_panels.cuh"
-#include "quad_store.cuh"
+#include "row_store.cuh"
 #include "stage_turn.cuh"
 #include "tile_position.cuh"
 #include "wgmma.cuh"
 
 namespace mgemm_kernel {
 
-// GROUPS warp groups compute BM / GROUPS rows each. CLUSTER thread blocks have tiles below each other: each loads a
-// part of b for all of them. OUT is the output's type. SLICED: instead, the blocks of a cluster, as many as there are
-// slices, compute one tile, a slice of the reduction each, and there is no second tile.
-template <int OP, int TYPE, int OUT, int BM, int BN, int STAGES, int GROUPS, int CLUSTER, bool SLICED>
+// How the GROUPS warp groups that compute share the work: each has BM / GROUPS rows of every tile, or they take turns
+// ("ping-pong"), and one multiplies its tile while the other stores its own; or each has rows of one slice of a tile,
+// the only one of this block, and the other slices are computed by the other blocks of the cluster.
+enum Schedule { COOPERATIVE = 0, PING_PONG = 1, SLICES = 2 };
+
+// CLUSTER thread blocks have tiles below each other: each loads a part of b for all of them. With SLICES a cluster has
+// as many blocks as there are slices instead. OUT is the output's type.
+template <int OP, int TYPE, int OUT, int BM, int BN, int STAGES, int GROUPS, int CLUSTER, int SCHEDULE>
 struct WgmmaTile {
-  static constexpr int kGroup = 16;                    // steps of one product
-  static constexpr int kSteps = 64;                    // of a stage
-  static constexpr int kRowBlocks = BM / GROUPS / 64;  // of a warp group
+  static constexpr bool kSliced = SCHEDULE == SLICES;
+  static constexpr bool kTurns = SCHEDULE == PING_PONG;
+  static constexpr int kGroup = 16;                            // steps of one product
+  static constexpr int kSteps = 64;                            // of a stage
+  static constexpr int kPartRows = kTurns ? BM : BM / GROUPS;  // of a tile, for a warp group
+  static constexpr int kRowBlocks = kPartRows / 64;
   static constexpr int kComputing = 128 * GROUPS;
   static constexpr int kThreads = kComputing + 128;
   static constexpr bool kAlongA = OP != TN;
   static constexpr bool kAlongB = OP == NT;
   using A = OperandPanels<2, BM, kSteps, kAlongA>;
-  using B = OperandPanels<2, BN, kSteps, kAlongB>;
+  // Short lines are slow: where a width is no multiple of the longest, the last columns are an operand of their own.
+  static constexpr int kLongColumns = kAlongB ? BN : columns_in_long_lines(BN);
+  static constexpr int kRestColumns = BN - kLongColumns;
+  static constexpr bool kHasRest = kRestColumns != 0;
+  using B = OperandPanels<2, kLongColumns, kSteps, kAlongB>;
+  using Rest = OperandPanels<2, kHasRest ? kRestColumns : 16, kSteps, false>;
   using Sums = float[kRowBlocks][BN / 2];
   using Turn = StageTurn<STAGES>;
-  static_assert(BM == 64 * kRowBlocks * GROUPS && BN % 16 == 0 && BN <= 256, "whole products");
-  static_assert(A::kLineBytes == 128 && (!SLICED || CLUSTER == 1), "what is supported");
+  using Store = RowStore<OUT, BN, kRowBlocks * BN / 2>;
+  static_assert(BM % (64 * (kTurns ? 1 : GROUPS)) == 0 && BN % 16 == 0 && BN <= 256, "whole products");
+  static_assert(A::kLineBytes == 128 && (!kSliced || CLUSTER == 1) && (!kTurns || GROUPS == 2) &&
+                    (!kSliced || OUT == F32),
+                "what is supported");
 
-  // Shared memory: stages, in the end of slices sums; two barriers a stage. Permuted stages begin at multiples of
-  // kBase.
+  // Shared memory: stages, in the end of slices sums; without slices, a place for each warp to store by; two barriers a
+  // stage; and one for each group to wait for its turn, or for the stages to be left. What is permuted begins at
+  // multiples of kBase.
   static constexpr int kBase = 1024;
-  static constexpr int kStageBytes = A::kBytes + B::kBytes;
-  static constexpr int kSumBytes = SLICED ? BM * BN * 4 : 0;
-  static constexpr int kBarriers = STAGES * kStageBytes > kSumBytes ? STAGES* kStageBytes : kSumBytes;
-  static constexpr int kSharedBytes = kBarriers + 16 * STAGES + kBase;
+  static constexpr int kRest = A::kBytes + B::kBytes;  // where it begins in a stage
+  static constexpr int kStageBytes = kRest + (kHasRest ? Rest::kBytes : 0);
+  static constexpr int kStagesBytes = STAGES * kStageBytes;
+  static constexpr int kSumLineBytes = 4 * BN + 32;  // so that a warp's rows lie in different banks
+  static constexpr int kSumBytes = kSliced ? BM * kSumLineBytes : 0;
+  static constexpr int kStores = kStagesBytes > kSumBytes ? kStagesBytes : kSumBytes;
+  static constexpr int kBarriers = kStores + (kSliced ? 0 : kComputing / 32 * Store::kBytes);
+  static constexpr int kTurnBarriers = kBarriers + 16 * STAGES;
+  static constexpr int kSharedBytes = kTurnBarriers + 16 + kBase;
   static_assert(A::kBytes % kBase == 0 && kStageBytes % kBase == 0, "aligned");
 
   // Registers a thread: as few as copying takes, and as many as that leaves.
@@ -47,11 +66,12 @@ struct WgmmaTile {
 
   // The steps that this block multiplies.
   struct Range {
-    long long first, last;
-    __device__ __forceinline__ explicit Range(const GemmParams& p) : first(0), last(p.reduction) {
-      if constexpr (SLICED) {
-        first = cluster_rank() * p.slice_length;
-        last = first + p.slice_length < p.reduction ? first + p.slice_length : p.reduction;
+    int first, last;
+    __device__ __forceinline__ explicit Range(const GemmParams& p) : first(0), last(static_cast<int>(p.reduction)) {
+      if constexpr (kSliced) {
+        const long long from = cluster_rank() * p.slice_length;
+        first = static_cast<int>(from);
+        if (from + p.slice_length < p.reduction) last = static_cast<int>(from + p.slice_length);
       }
     }
   };
@@ -61,14 +81,14 @@ struct WgmmaTile {
     unsigned tile, count, stride, rank;
 
     __device__ __forceinline__ explicit Walk(const GemmParams& p) {
-      const unsigned size = SLICED ? cluster_size() : CLUSTER;
+      const unsigned size = kSliced ? cluster_size() : CLUSTER;
       rank = CLUSTER > 1 ? cluster_rank() : 0;
       tile = blockIdx.x / size;
       stride = gridDim.x / size;
       count = static_cast<unsigned>((p.rows + CLUSTER * BM - 1) / (CLUSTER * BM) * ((p.columns + BN - 1) / BN));
     }
     __device__ __forceinline__ bool exists() const { return tile < count; }
-    __device__ __forceinline__ void advance() { tile += stride; }
+    __device__ __forceinline__ void advance(unsigned tiles = 1) { tile += tiles * stride; }
     __device__ __forceinline__ TilePosition position(const GemmParams& p) const {
       TilePosition at = tile_position<CLUSTER * BM, BN>(p, tile);
       at.row += rank * BM;
@@ -82,13 +102,21 @@ struct WgmmaTile {
     Turn turn{shared + kBarriers};
     for (Walk walk(params.gemm); walk.exists(); walk.advance()) {
       const TilePosition at = walk.position(params.gemm);
-      for (long long step = range.first; step < range.last; step += kSteps) {
+      const int row = static_cast<int>(at.row);
+      const int column = static_cast<int>(at.column);
+#pragma unroll 1
+      for (int left = range.last - range.first; left > 0; left -= kSteps) {
+        const int step = range.last - left;
         const unsigned stage = shared + turn.stage * kStageBytes;
         barrier_wait(turn.left(), turn.parity ^ 1);  // at once the first time round
         barrier_expect(turn.arrived(), kStageBytes);
-        A::load(params.a, stage, turn.arrived(), static_cast<int>(at.row), static_cast<int>(step));
-        B::template load<CLUSTER>(params.b, stage + A::kBytes, turn.arrived(), static_cast<int>(at.column),
-                                  static_cast<int>(step), static_cast<int>(walk.rank));
+        A::load(params.a, stage, turn.arrived(), row, step);
+        B::template load<CLUSTER>(params.b, stage + A::kBytes, turn.arrived(), column, step,
+                                  static_cast<int>(walk.rank));
+        if constexpr (kHasRest) {
+          Rest::template load<CLUSTER>(params.b_rest, stage + kRest, turn.arrived(), column + kLongColumns, step,
+                                       static_cast<int>(walk.rank));
+        }
         turn.advance();
       }
     }
@@ -96,25 +124,41 @@ struct WgmmaTile {
 
   // Where a warp group's operands begin in stage 0, for the tensor cores.
   struct Descriptors {
-    unsigned long long a, b;
+    unsigned long long a, b, rest;
     __device__ __forceinline__ Descriptors(unsigned shared, int group)
         : a(matrix_descriptor<A::kLineBytes>(shared + group * kRowBlocks * kBlockBytes, A::kPanelBytes,
                                              8 * A::kLineBytes)),
-          b(matrix_descriptor<B::kLineBytes>(shared + A::kBytes, B::kPanelBytes, 8 * B::kLineBytes)) {}
+          b(matrix_descriptor<B::kLineBytes>(shared + A::kBytes, B::kPanelBytes, 8 * B::kLineBytes)),
+          rest(matrix_descriptor<Rest::kLineBytes>(shared + kRest, Rest::kPanelBytes, 8 * Rest::kLineBytes)) {}
   };
   // From 64 rows to the next, and from 16 steps to the next.
   static constexpr int kBlockBytes = kAlongA ? 64 * A::kLineBytes : A::kPanelBytes;
   static constexpr int kGroupBytesA = kAlongA ? 2 * kGroup : kGroup * A::kLineBytes;
   static constexpr int kGroupBytesB = kAlongB ? 2 * kGroup : kGroup * B::kLineBytes;
+  static constexpr int kGroupBytesRest = kGroup * Rest::kLineBytes;
 
   // The tensor cores may still be at it when this returns.
   __device__ static __forceinline__ void multiply_group(const Descriptors& from, int stage, int group, Sums& sum) {
     const unsigned a = (stage * kStageBytes + group * kGroupBytesA) / 16;
     const unsigned b = (stage * kStageBytes + group * kGroupBytesB) / 16;
+    const unsigned rest = (stage * kStageBytes + group * kGroupBytesRest) / 16;
 #pragma unroll
     for (int block = 0; block < kRowBlocks; ++block) {
-      wgmma<TYPE, BN, !kAlongA, !kAlongB>(sum[block], from.a + a + block * (kBlockBytes / 16), from.b + b);
+      const unsigned long long rows = from.a + a + block * (kBlockBytes / 16);
+      wgmma<TYPE, kLongColumns, !kAlongA, !kAlongB>(long_part(sum[block]), rows, from.b + b);
+      if constexpr (kHasRest) {
+        wgmma<TYPE, kRestColumns, !kAlongA, true>(rest_part(sum[block]), rows, from.rest + rest);
+      }
     }
+  }
+
+  using LongPart = float[kLongColumns / 2];
+  using RestPart = float[kHasRest ? kRestColumns / 2 : 1];
+  __device__ static __forceinline__ LongPart& long_part(float (&sum)[BN / 2]) {
+    return reinterpret_cast<LongPart&>(sum);
+  }
+  __device__ static __forceinline__ RestPart& rest_part(float (&sum)[BN / 2]) {
+    return reinterpret_cast<RestPart&>(sum[kLongColumns / 2]);
   }
 
   // The copy thread of every block of the cluster may fill a stage again.
@@ -127,16 +171,18 @@ struct WgmmaTile {
     }
   }
 
-  // The chains of a tile, or of a slice of it.
-  __device__ static __forceinline__ void multiply(const Range& range, const Descriptors& from, Turn& turn, Sums& sum) {
+  // The chains of a tile, or of a slice of it. `hand_over` is called when nothing of this tile is waited for any more.
+  template <class HAND_OVER>
+  __device__ static __forceinline__ void multiply(const Range& range, const Descriptors& from, Turn& turn, Sums& sum,
+                                                  HAND_OVER hand_over) {
 #pragma unroll
     for (int block = 0; block < kRowBlocks; ++block) {
 #pragma unroll
       for (int i = 0; i < BN / 2; ++i) sum[block][i] = 0.0f;
     }
-    const long long steps = range.last - range.first;
+    const int steps = range.last - range.first;
     Turn before = turn;
-    for (long long done = 0; done < steps / kSteps; ++done) {
+    for (int done = 0; done < steps / kSteps; ++done) {
       barrier_wait(turn.arrived(), turn.parity);
       wgmma_fence();
 #pragma unroll
@@ -148,12 +194,13 @@ struct WgmmaTile {
       before = turn;
       turn.advance();
     }
+    const int left = steps % kSteps;
+    if (left != 0) barrier_wait(turn.arrived(), turn.parity);
+    hand_over();
     wgmma_wait<0>();
     if (steps >= kSteps) leave(before);
-    // As many groups as the contract has; the last is filled up with zeros.
-    const int left = static_cast<int>(steps % kSteps);
     if (left == 0) return;
-    barrier_wait(turn.arrived(), turn.parity);
+      // As many groups as the contract has; the last is filled up with zeros.
 #pragma unroll 1
     for (int group = 0; group * kGroup < left; ++group) {
       wgmma_fence();
@@ -168,50 +215,142 @@ struct WgmmaTile {
   // The slices of a tile, each in another block's shared memory, added up in ascending order: every block does a part.
   __device__ static __forceinline__ void add_slices(const GemmParams& p, unsigned shared, const TilePosition& at,
                                                     const Sums& sum, int thread) {
-    constexpr int kPairs = kRowBlocks * BN / 4;  // a thread; beside each other in a row
-    const unsigned mine = shared + 8 * thread;
+    // They take the place of the stages, from which nobody must multiply any more.
+    const unsigned stages_left = shared + kTurnBarriers;
+    if (thread % 32 == 0) barrier_arrive(stages_left);
+    barrier_wait(stages_left, 0);
+    const unsigned mine =
+        shared + (thread / 128 * kPartRows + thread % 128 / 32 * 16 + thread % 32 / 4) * kSumLineBytes + thread % 4 * 8;
 #pragma unroll
-    for (int i = 0; i < kPairs; ++i) {
-      store_pair(mine + i * (8 * kComputing), sum[i / (BN / 4)][2 * i % (BN / 2)],
-                 sum[i / (BN / 4)][2 * i % (BN / 2) + 1]);
+    for (int block = 0; block < kRowBlocks; ++block) {
+#pragma unroll
+      for (int i = 0; i < BN / 4; ++i) {
+        store_pair(mine + (block * 64 + i % 2 * 8) * kSumLineBytes + i / 2 * 32, sum[block][2 * i],
+                   sum[block][2 * i + 1]);
+      }
     }
     cluster_sync();
+    constexpr int kFours = BN / 4;  // of a row
+    constexpr int kTogether = 4;
+    const bool vectors = has_vector_rows<F32, 4>(p);
+    const bool plain = is_plain(p);
+    const int blocks = static_cast<int>(cluster_size());
     const int slices = static_cast<int>((p.reduction + p.slice_length - 1) / p.slice_length);
-    const bool vectors = has_vector_rows<OUT, 2>(p);
-    const int first_block = thread / 128 * kRowBlocks;
-#pragma unroll 4
-    for (int i = static_cast<int>(cluster_rank()); i < kPairs; i += static_cast<int>(cluster_size())) {
-      const unsigned from = mine + i * (8 * kComputing);
-      float2 total = load_pair_in_block(from, 0);
-      for (int slice = 1; slice < slices; ++slice) {
-        const float2 next = load_pair_in_block(from, slice);
-        total.x = __fadd_rn(total.x, next.x);
-        total.y = __fadd_rn(total.y, next.y);
+    const unsigned row = static_cast<unsigned>(at.row);
+    const unsigned column = static_cast<unsigned>(at.column);
+    const int step = kComputing * blocks;
+#pragma unroll 1
+    for (int first = static_cast<int>(cluster_rank()) * kComputing + thread; first < BM * kFours;
+         first += kTogether * step) {
+      OutputFour old[kTogether] = {};
+      OutputFour total[kTogether];
+#pragma unroll
+      for (int i = 0; i < kTogether; ++i) {
+        const unsigned four = first + i * step;
+        if (reads_output(p)) old[i].read(p, row + four / kFours, column + four % kFours * 4, vectors);
       }
-      const int within = i % (BN / 4);
-      const long long row =
-          at.row + (first_block + i / (BN / 4)) * 64 + thread % 128 / 32 * 16 + within % 2 * 8 + thread % 32 / 4;
-      OutputPiece<OUT, 2> piece;
-      piece.load(p, row, at.column + within / 2 * 8 + thread % 4 * 2, vectors);
-      const float pair[2] = {total.x, total.y};
-      piece.store(p, pair);
+#pragma unroll
+      for (int i = 0; i < kTogether; ++i) total[i] = sum_in_block(shared, first + i * step, 0);
+      for (int slice = 1; slice < slices; ++slice) {
+        OutputFour next[kTogether];
+#pragma unroll
+        for (int i = 0; i < kTogether; ++i) next[i] = sum_in_block(shared, first + i * step, slice);
+#pragma unroll
+        for (int i = 0; i < 4 * kTogether; ++i) {
+          total[i / 4].at[i % 4] = __fadd_rn(total[i / 4].at[i % 4], next[i / 4].at[i % 4]);
+        }
+      }
+#pragma unroll
+      for (int i = 0; i < kTogether; ++i) {
+        const unsigned four = first + i * step;
+        if (four >= BM * kFours) break;
+        if (!plain) total[i].finish(p, column + four % kFours * 4, old[i]);
+        total[i].write(p, row + four / kFours, column + four % kFours * 4, vectors);
+      }
     }
+  }
+
+  // Four sums side by side of one of the tile's slices; zeros beyond the last.
+  __device__ static __forceinline__ OutputFour sum_in_block(unsigned shared, unsigned four, int slice) {
+    constexpr unsigned kFours = BN / 4;
+    if (four >= BM * kFours) return {};
+    return load_in_block<OutputFour>(shared + four / kFours * kSumLineBytes + four % kFours * 16, slice);
+  }
+
+  // Old outputs are on their way to L2 while the products are summed up. `row` is the first of this warp group's.
+  __device__ static __forceinline__ void prefetch_old(const GemmParams& p, long long row, long long column) {
+    using Bits = typename OutputElement<OUT>::Bits;
+    constexpr int kLineElements = 128 / sizeof(Bits);
+    constexpr int kLines = (BN + kLineElements - 1) / kLineElements;
+    const Bits* const out = static_cast<const Bits*>(p.out);
+#pragma unroll 1
+    for (int i = threadIdx.x % 128; i < kPartRows * kLines; i += 128) {
+      const long long x = column + i % kLines * kLineElements;
+      const long long y = row + i / kLines;
+      if (x < p.columns && y < p.rows) prefetch_line(out + y * p.ldout + x);
+    }
+  }
+
+  __device__ static __forceinline__ void compute(const TensorParams& params, unsigned shared, int group) {
+    const GemmParams& p = params.gemm;
+    const Range range(p);
+    const int part = kTurns ? 0 : group;
+    const Descriptors from(shared, part);
+    Turn turn{shared + kBarriers};
+    Walk walk(p);
+    const unsigned stages = (static_cast<unsigned>(range.last - range.first) + kSteps - 1) / kSteps;
+    if (kTurns && group == 1) {
+      walk.advance();
+      turn.skip(stages);
+    }
+    // A phase of a stage's barrier is known by its parity alone: whoever waits for one must be sure that the one before
+    // has ended. So nobody waits for a tile's stages before all of the last tile's have arrived.
+    const unsigned mine = shared + kTurnBarriers + 8 * group;
+    const unsigned others = shared + kTurnBarriers + 8 * (1 - group);
+    unsigned parity = group == 0 ? 1 : 0;
+    Store store{params, shared + kStores + threadIdx.x / 32 * Store::kBytes};
+    while (walk.exists()) {
+      const TilePosition at = walk.position(p);
+      if (reads_output(p)) prefetch_old(p, at.row + part * kPartRows, at.column);
+      if constexpr (kTurns) barrier_wait(mine, parity);
+      Sums sum;
+      multiply(range, from, turn, sum, [&] {
+        if (kTurns && threadIdx.x % 32 == 0) barrier_arrive(others);
+      });
+      if constexpr (kSliced) {
+        add_slices(p, shared, at, sum, static_cast<int>(threadIdx.x));
+      } else {
+#pragma unroll
+        for (int block = 0; block < kRowBlocks; ++block) {
+          const unsigned row =
+              static_cast<unsigned>(at.row) + part * kPartRows + block * 64 + threadIdx.x % 128 / 32 * 16;
+          store.store(sum[block], row, static_cast<unsigned>(at.column));
+        }
+      }
+      walk.advance(kTurns ? 2 : 1);
+      if constexpr (kTurns) turn.skip(stages);
+      parity ^= 1;
+    }
+    if constexpr (!kSliced) store.wait();
   }
 
   __device__ static __forceinline__ void run(const TensorParams& params) {
     extern __shared__ float4 dynamic_shared[];
-    const GemmParams& p = params.gemm;
     const unsigned shared = (shared_address(dynamic_shared) + kBase - 1) / kBase * kBase;
     const int thread = static_cast<int>(threadIdx.x);
     if (thread < STAGES) {
       const Turn turn{shared + kBarriers, thread};
       barrier_init(turn.arrived(), 1);
-      barrier_init(turn.left(), kComputing / 32 * CLUSTER);
+      barrier_init(turn.left(), (kTurns ? 4 : 4 * GROUPS) * CLUSTER);
       publish_barriers();
     }
+    if (kTurns && thread < GROUPS) barrier_init(shared + kTurnBarriers + 8 * thread, 4);
+    if (kSliced && thread == 0) barrier_init(shared + kTurnBarriers, kComputing / 32);
     if (thread == kComputing) {
       tensor_prefetch(params.a);
       tensor_prefetch(params.b);
+      if constexpr (kHasRest) tensor_prefetch(params.b_rest);
+      tensor_prefetch(params.out);
     }
     __syncwarp();
     if constexpr (CLUSTER > 1) {
@@ -224,28 +363,12 @@ struct WgmmaTile {
       if constexpr (GROUPS > 1) give_up_registers<kCopyRegisters>();
       if (thread == kComputing) copy(params, shared);
       __syncwarp();
-      if constexpr (SLICED) cluster_sync();  // with those that add them up
+      if constexpr (kSliced) cluster_sync();  // with those that add them up
     } else {
       if constexpr (GROUPS > 1) claim_registers<kComputeRegisters>();
-      const Range range(p);
-      const Descriptors from(shared, group);
-      Turn turn{shared + kBarriers};
-      for (Walk walk(p); walk.exists(); walk.advance()) {
-        Sums sum;
-        multiply(range, from, turn, sum);
-        const TilePosition at = walk.position(p);
-        if constexpr (SLICED) {
-          add_slices(p, shared, at, sum, thread);
-        } else {
-#pragma unroll
-          for (int block = 0; block < kRowBlocks; ++block) {
-            const long long row = at.row + (group * kRowBlocks + block) * 64 + thread % 128 / 32 * 16;
-            store_rows<OUT, BN>(p, sum[block], row, at.column);
-          }
-        }
-      }
+      compute(params, shared, group);
     }
-    if constexpr (CLUSTER > 1 || SLICED) {
+    if constexpr (CLUSTER > 1 || kSliced) {
       // A block's shared memory stays until no other copies into it, arrives at its barriers or reads its sums.
       __syncwarp();
       cluster_sync();

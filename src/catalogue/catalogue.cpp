@@ -24,6 +24,7 @@ struct Shape {
   bool tensor_maps = false;
   std::int32_t slice_groups = 0;
   std::int32_t cluster = 1;
+  bool ping_pong = false;
 };
 
 // Chosen by measurement on an H200, see docs/performance.md. `thin` shapes are for few output rows: they keep many
@@ -47,10 +48,10 @@ constexpr std::array<Shape, 6> f32_shapes{{
     {"thin8", 8, 64, 32, 4, 4, 16, 0, 4, 2, 45, 18, nn_and_nt_or_slices},
 }};
 // `thin` ones have 16 rows and as many columns as the name says. The copy engine fills the stages of `tma` ones.
-constexpr std::array<Shape, 16> half_shapes{{
+constexpr std::array<Shape, 12> half_shapes{{
     {"large", 128, 128, 64, 3, 2, 2, 4, 0, 1, 750, 750, any_op_wide},
     {"square", 64, 64, 64, 4, 2, 2, 4, 0, 2, 560, 452, any_op},
-    {"flat", 64, 32, 128, 4, 4, 1, 4, 0, 1, 390, 420, nn_and_nt_wide},
+    {"flat", 64, 32, 128, 4, 4, 1, 4, 0, 1, 300, 300, nn_and_nt_wide},
     {"thin8", 16, 8, 256, 6, 1, 1, 7, 0, 1, 50, 62, nn_and_nt_wide},
     {"thin32", 16, 32, 256, 4, 1, 4, 4, 0, 1, 105, 152, nn_and_nt_wide},
     {"thin64", 16, 64, 64, 4, 1, 4, 4, 0, 1, 190, 126, nn_and_nt},
@@ -58,12 +59,8 @@ constexpr std::array<Shape, 16> half_shapes{{
     {"thin128", 16, 128, 64, 6, 1, 4, 4, 0, 1, 190, 195, nn_and_nt_wide},
     {"slices", 64, 32, 64, 6, 2, 1, 4, 0, 1, 152, 160, slices_of_tn, false, 2},
     {"slices2", 64, 64, 64, 4, 2, 2, 4, 0, 1, 262, 262, slices_of_tn_wide, false, 2},
-    {"tma_large", 128, 128, 64, 4, 2, 2, 2, 0, 1, 850, 850, any_op_wide, true},
-    {"tma_square", 64, 64, 64, 5, 2, 2, 2, 0, 1, 740, 656, any_op_wide, true},
     {"tma8", 16, 8, 256, 6, 1, 1, 2, 0, 1, 50, 70, nn_and_nt_wide, true},
     {"tma192", 16, 192, 64, 4, 1, 4, 2, 0, 1, 240, 240, nn_and_nt_wide, true},
-    {"tma_slices", 64, 32, 64, 12, 2, 1, 2, 0, 1, 200, 235, slices_of_tn_wide, true, 4},
-    {"tma_slices2", 64, 64, 64, 6, 2, 2, 2, 0, 1, 390, 390, slices_of_tn_wide, true, 2},
 }};
 // Half the steps, and as many bytes.
 constexpr std::array<Shape, 6> tf32_shapes{{
@@ -75,13 +72,44 @@ constexpr std::array<Shape, 6> tf32_shapes{{
     {"slices", 64, 32, 32, 6, 2, 1, 4, 0, 1, 80, 80, slices_of_tn, false, 2},
 }};
 
-/// A shape for Hopper: `groups` of four warps cut the rows.
+/// How the groups of four warps of a Hopper shape share tiles, and the thread blocks of a cluster.
+struct Sharing {
+  std::int32_t groups;
+  std::int32_t cluster = 1;
+  bool ping_pong = false;
+};
+
+/// A shape for Hopper. `clocks` is what a stage of 64 steps takes in the middle of a reduction.
 constexpr Shape hopper(std::string_view name, std::int32_t rows, std::int32_t columns, std::int32_t stages,
-                       std::int32_t groups, std::int32_t cluster, double rate, const Use& use) {
-  return {name, rows, columns, 64, stages, groups, 1, 0, 0, 1, rate, rate, use, true, 0, cluster};
+                       const Sharing& sharing, std::int32_t clocks, const Use& use) {
+  constexpr std::int32_t steps = 64;
+  const double rate = static_cast<double>(rows * columns * steps) / clocks;
+  const auto& [groups, cluster, ping_pong] = sharing;
+  return {name, rows, columns, steps, stages, groups, 1, 0, 0, 1, rate, rate, use, true, 0, cluster, ping_pong};
 }
+
+constexpr Use nn_and_nt_only{.nn = true, .tn = false, .nt = true};
+constexpr Use tn_only{.nn = false, .tn = true, .nt = false};
+constexpr Use any_op_or_tn_slices{.nn = true, .tn = true, .nt = true, .sliced = true};
+constexpr Sharing one_group{1};
+constexpr Sharing two_groups{2};
+constexpr Sharing two_blocks{2, 2};
+constexpr Sharing in_turn{2, 1, true};
+// `pp` ones ping-pong.
 constexpr std::array hopper_shapes{
-    hopper("wg128x256", 128, 256, 4, 2, 2, 1600, any_op),
+    hopper("wg128x256", 128, 256, 4, two_blocks, 1001, any_op),
+    hopper("wg256x160", 256, 160, 3, two_groups, 1311, nn_and_nt_only),
+    hopper("wg128x192", 128, 192, 4, two_groups, 776, slices_of_tn),
+    hopper("wg128x160", 128, 160, 5, two_groups, 695, any_op),
+    hopper("wg128x96", 128, 96, 6, two_groups, 470, any_op),
+    hopper("wg128x80", 128, 80, 7, two_groups, 460, any_op_or_tn_slices),
+    hopper("wg128x64", 128, 64, 8, two_groups, 368, any_op),
+    hopper("wg64x192", 64, 192, 6, one_group, 465, any_op_or_tn_slices),
+    hopper("wg64x64", 64, 64, 8, one_group, 311, nn_and_nt_only),
+    hopper("wg64x32", 64, 32, 8, one_group, 294, any_op),
+    hopper("pp128x128", 128, 128, 6, in_turn, 553, any_op),
+    hopper("pp64x192", 64, 192, 6, in_turn, 476, nn_and_nt_only),
+    hopper("pp64x128", 64, 128, 6, in_turn, 400, tn_only),
 };
 
 /// Kernels are all combinations of these, as far as shapes have them.
@@ -165,6 +193,7 @@ constexpr KernelRow make_row(const Variants& variants, const Shape& shape, Op op
   row.tensor_maps = shape.tensor_maps;
   row.slice_groups = shape.slice_groups;
   row.cluster = shape.cluster;
+  row.ping_pong = shape.ping_pong;
   row.vector = shape.vector;
   row.min_blocks = shape.min_blocks;
   row.slices = mode;
@@ -236,8 +265,11 @@ std::int32_t KernelRow::shared_bytes() const {
   constexpr std::int32_t barrier_bytes = 16;     // a stage, and for the sums of slices
   constexpr std::int32_t rounding_bytes = 1024;  // up to where the copy engine may begin
   if (family == Family::wgmma_tile) {
-    const std::int32_t sums = slices == SliceMode::single ? 0 : tile_rows * tile_columns * 4;
-    return std::max(stages * mma_stage_bytes(*this), sums) + stages * barrier_bytes + rounding_bytes;
+    constexpr std::int32_t place_bytes = 4096;  // by which a warp stores sums
+    const bool sliced = slices != SliceMode::single;
+    const std::int32_t sums = sliced ? tile_rows * (tile_columns * 4 + 32) : 0;
+    const std::int32_t places = sliced || out_type == Type::f32 ? 0 : 4 * row_parts * place_bytes;
+    return std::max(stages * mma_stage_bytes(*this), sums) + (stages + 1) * barrier_bytes + places + rounding_bytes;
   }
   const std::int32_t other_sums = std::max(slice_groups - 1, 0) * tile_rows * tile_columns * 4;
   return stages * mma_stage_bytes(*this) + other_sums + (stages + 1) * barrier_bytes +
@@ -266,7 +298,8 @@ std::int32_t number_of(const KernelRow& row) {
 
 bool has_tensor_strides(const Problem& problem) {
   constexpr std::int64_t limit = std::int64_t{1} << 40U;  // of a tensor map, in bytes
-  return std::max(problem.lda, problem.ldb) < limit / size_of(problem.in_type);
+  return std::max(problem.lda, problem.ldb) < limit / size_of(problem.in_type) &&
+         problem.ldout < limit / size_of(problem.out_type);
 }
 
 bool covers(const KernelRow& row, const Problem& problem, const Contract& contract, std::int32_t alignment) {

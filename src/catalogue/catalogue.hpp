@@ -48,6 +48,7 @@ struct KernelRow {
   std::int32_t copy_warps = 0;                   // that do nothing else; mma_tile only
   bool tensor_maps = false;                      // the copy engine copies
   std::int32_t cluster = 1;                      // thread blocks with tiles below each other that share b; wgmma_tile
+  bool ping_pong = false;                        // groups of warps take turns with tiles; wgmma_tile only
   std::int32_t slice_groups = 0;                 // slices computed side by side; mma_tile only, 0 with one slice
   std::int32_t vector = 0;      // f32_tile: reduction steps a thread reads from shared memory at a time
   std::int32_t min_blocks = 0;  // resident thread blocks a multiprocessor that registers must allow

@@ -19,7 +19,7 @@ struct KernelLaunch {
   std::uint32_t shared_bytes = 0;
   std::uint32_t cluster = 1;               // thread blocks of a cluster
   std::int32_t row = -1;                   // of the catalogue, for the launch counters; -1: not to be counted
-  std::array<std::byte, 384> arguments{};  // as many of them as the kernel declares
+  std::array<std::byte, 640> arguments{};  // as many of them as the kernel declares
 
   friend bool operator==(const KernelLaunch&, const KernelLaunch&) = default;
 };

@@ -16,8 +16,7 @@ std::int64_t tile_count(const KernelRow& row, const Problem& problem) {
          ceil_div<std::int64_t>(output_columns(problem), row.tile_columns);
 }
 
-/// Of a kernel whose blocks stay for one tile after another.
-static std::int64_t cluster_count(const KernelRow& row, const Problem& problem) {
+std::int64_t cluster_count(const KernelRow& row, const Problem& problem) {
   return ceil_div<std::int64_t>(output_rows(problem), row.cluster * row.tile_rows) *
          ceil_div<std::int64_t>(output_columns(problem), row.tile_columns);
 }
@@ -66,11 +65,19 @@ void set_arguments(KernelLaunch& launch, const KernelBinding& kernel, const Prob
   params.slice_length = contract.slices.length;
   params.alpha = problem.alpha;
   params.beta = problem.beta;
-  if (kernel.row != nullptr && kernel.row->tensor_maps && params.reduction != 0) {
+  if (kernel.row != nullptr && kernel.row->tensor_maps) {
     std::optional<CurrentContext> current;
     if (kernel.device != nullptr) current.emplace(kernel.device->driver(), kernel.device->context());
-    arguments.a = encode_tensor_map(kernel.encode, "operands.a", box_of_a(*kernel.row, problem, operands.a));
-    arguments.b = encode_tensor_map(kernel.encode, "operands.b", box_of_b(*kernel.row, problem, operands.b));
+    if (const std::optional<TensorBox> box = box_of_out(*kernel.row, problem, operands.out)) {
+      arguments.out = encode_tensor_map(kernel.encode, "operands.out", *box);
+    }
+    if (params.reduction != 0) {
+      arguments.a = encode_tensor_map(kernel.encode, "operands.a", box_of_a(*kernel.row, problem, operands.a));
+      arguments.b = encode_tensor_map(kernel.encode, "operands.b", box_of_b(*kernel.row, problem, operands.b));
+      if (const std::optional<TensorBox> box = box_of_rest(*kernel.row, problem, operands.b)) {
+        arguments.b_rest = encode_tensor_map(kernel.encode, "operands.b", *box);
+      }
+    }
   }
   static_assert(sizeof arguments == sizeof launch.arguments);
   std::memcpy(launch.arguments.data(), &arguments, sizeof arguments);

@@ -14,6 +14,9 @@ constexpr int schedule_revision = 2;
 /// Tiles of the output, one thread block each; grids are one-dimensional.
 std::int64_t tile_count(const KernelRow& row, const Problem& problem);
 
+/// Clusters of tiles below each other, of a kernel whose blocks stay for one after another.
+std::int64_t cluster_count(const KernelRow& row, const Problem& problem);
+
 /// Whether the tiles of the output are not more than a grid may hold.
 bool fits_grid(const KernelRow& row, const Problem& problem);
 

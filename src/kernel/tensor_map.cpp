@@ -32,6 +32,17 @@ TensorBox box_of(const KernelRow& row, const Problem& problem, const Side& side,
   return box;
 }
 
+/// So many of a tile's columns of b.
+Side side_b(const Problem& problem, const KernelRow& row, std::int32_t columns) {
+  return {problem.op == Op::nt, columns, output_columns(problem), problem.ldb, row.cluster};
+}
+
+/// How many columns of a tile come in the boxes of b, from the first on.
+std::int32_t long_columns(const KernelRow& row) {
+  const bool has_rest = row.family == Family::wgmma_tile && row.op != Op::nt;
+  return has_rest ? mgemm_kernel::columns_in_long_lines(row.tile_columns) : row.tile_columns;
+}
+
 cuda::TensorMapDataType data_type(Type type) {
   switch (type) {
     case Type::bf16:
@@ -66,8 +77,33 @@ TensorBox box_of_a(const KernelRow& row, const Problem& problem, std::uint64_t a
 }
 
 TensorBox box_of_b(const KernelRow& row, const Problem& problem, std::uint64_t address) {
-  return box_of(row, problem,
-                {problem.op == Op::nt, row.tile_columns, output_columns(problem), problem.ldb, row.cluster}, address);
+  return box_of(row, problem, side_b(problem, row, long_columns(row)), address);
+}
+
+std::optional<TensorBox> box_of_rest(const KernelRow& row, const Problem& problem, std::uint64_t address) {
+  const std::int32_t rest = row.tile_columns - long_columns(row);
+  if (rest == 0) return {};
+  return box_of(row, problem, side_b(problem, row, rest), address);
+}
+
+std::optional<TensorBox> box_of_out(const KernelRow& row, const Problem& problem, std::uint64_t address) {
+  // As RowStore of cuda_src/row_store.cuh has it: 16 bytes are what addresses and strides must be multiples of.
+  constexpr std::int64_t unit = 16;
+  constexpr std::uint32_t warp_rows = 16;
+  const std::int64_t size = size_of(problem.out_type);
+  const bool is_aligned = address % unit == 0 && problem.ldout * size % unit == 0;
+  const bool stores_by_map = row.family == Family::wgmma_tile && is_half(row.out_type);
+  if (!stores_by_map || !is_aligned) return {};
+  TensorBox box;
+  box.type = problem.out_type;
+  box.address = address;
+  box.inner = static_cast<std::uint64_t>(output_columns(problem));
+  box.outer = static_cast<std::uint64_t>(output_rows(problem));
+  box.leading = static_cast<std::uint64_t>(problem.ldout);
+  box.line_bytes =
+      static_cast<std::uint32_t>(mgemm_kernel::panel_bytes(static_cast<std::int32_t>(size) * row.tile_columns));
+  box.lines = warp_rows;
+  return box;
 }
 
 mgemm_kernel::TensorMap encode_tensor_map(cuda::fn::TensorMapEncodeTiled* encode, const char* name,

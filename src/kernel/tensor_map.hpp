@@ -1,5 +1,6 @@
 #pragma once
 #include <cstdint>
+#include <optional>
 
 #include "base/cuda_abi.hpp"
 #include "catalogue/catalogue.hpp"
@@ -21,6 +22,12 @@ struct TensorBox {
 /// A kernel's boxes of the operands of a problem.
 TensorBox box_of_a(const KernelRow& row, const Problem& problem, std::uint64_t address);
 TensorBox box_of_b(const KernelRow& row, const Problem& problem, std::uint64_t address);
+
+/// The box of the last columns of b, for kernels that copy them apart.
+std::optional<TensorBox> box_of_rest(const KernelRow& row, const Problem& problem, std::uint64_t address);
+
+/// The box by which a kernel stores the output, or none if it does not, or the copy engine cannot write that output.
+std::optional<TensorBox> box_of_out(const KernelRow& row, const Problem& problem, std::uint64_t address);
 
 /// The driver's map of it. `name` is the operand's, for errors.
 mgemm_kernel::TensorMap encode_tensor_map(cuda::fn::TensorMapEncodeTiled* encode, const char* name,

@@ -19,6 +19,25 @@ double startup_clocks(const KernelRow& row, double elements) {
          (row.tensor_maps ? for_fetching_maps : 0);
 }
 
+/// The same for kernels whose blocks stay for one tile after another, or for a slice of one.
+double hopper_clocks(const KernelRow& row, const Problem& problem, std::int32_t multiprocessors) {
+  constexpr double for_starting = 1500;
+  constexpr double for_an_element_of_half = 0.154;
+  constexpr double for_an_element = 0.608;  // f32 that is accumulated into, as a weight gradient is
+  constexpr double not_hidden = 0.6;        // of that, while another tile is multiplied
+  const bool sliced = row.slices != SliceMode::single;
+  const std::int64_t slices = sliced ? slices_of(problem) : 1;
+  // Blocks that run at a time.
+  const std::int64_t blocks = sliced ? tile_count(row, problem) * slices : cluster_count(row, problem) * row.cluster;
+  const auto share = static_cast<double>(ceil_div<std::int64_t>(blocks, std::max(multiprocessors, row.cluster)));
+  const auto stages =
+      static_cast<double>(ceil_div<std::int64_t>(ceil_div<std::int64_t>(reduction(problem), slices), row.tile_steps));
+  const double elements = static_cast<double>(row.tile_rows) * row.tile_columns;
+  const double stage = elements * row.tile_steps / row.rate_one;
+  const double outputs = elements * (is_half(row.out_type) ? for_an_element_of_half : for_an_element);
+  return for_starting + share * stages * stage + outputs * (row.ping_pong ? 1 + not_hidden * (share - 1) : share);
+}
+
 /// Why a kernel for such operations and types does not serve a problem on a board; "" if it does.
 std::string objection(const KernelRow& row, const Problem& problem, const Contract& contract, std::int32_t alignment,
                       const Board& board) {
@@ -49,6 +68,7 @@ void log_candidates(const std::vector<const KernelRow*>& found, const Problem& p
 }  // namespace
 
 double expected_clocks(const KernelRow& row, const Problem& problem, std::int32_t multiprocessors) {
+  if (row.family == Family::wgmma_tile) return hopper_clocks(row, problem, multiprocessors);
   // The busiest multiprocessor works through `share` tiles. Its rate rises with the number of them that are resident,
   // r(n) = full * n / (n + h), with h such that r(1) is the measured rate of one.
   const auto share = static_cast<double>(ceil_div<std::int64_t>(tile_count(row, problem), multiprocessors));

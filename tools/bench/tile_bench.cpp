@@ -2,10 +2,15 @@
 // operand sets that together exceed the L2 cache, on random data. A kernel that does not give its contract's bits is
 // not timed.
 #include <dlfcn.h>
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <map>
 #include <memory>
 #include <random>
@@ -64,16 +69,17 @@ void require(int result, const char* call) { check(static_cast<cuda::Result>(res
 
 /// "mma:16x64x64:4:1x4+4[:16]": copies by cp.async or, as "tma", by the copy engine; tile and steps of a stage, stages,
 /// warps that compute and that copy, alignment. Where there are slices, four are computed side by side, or as many as
-/// "/2" says at the end. "wgmma:128x256x64:4:2x2": tile and steps, stages, groups of warps, blocks of a cluster.
+/// "/2" says at the end. "wgmma:128x256x64:4:2x2": tile and steps, stages, groups of warps, blocks of a cluster; as
+/// "pingpong" the groups take turns.
 KernelRow parse_tile(const std::string& text, const Problem& problem) {
   KernelRow row;
-  std::array<char, 8> name{};
+  std::array<char, 9> name{};
   row.alignment = 16;
   const int found =
-      std::sscanf(text.c_str(), "%7[a-z]:%dx%dx%d:%d:%dx%d+%d:%d", name.data(), &row.tile_rows, &row.tile_columns,
+      std::sscanf(text.c_str(), "%8[a-z]:%dx%dx%d:%d:%dx%d+%d:%d", name.data(), &row.tile_rows, &row.tile_columns,
                   &row.tile_steps, &row.stages, &row.row_parts, &row.column_parts, &row.copy_warps, &row.alignment);
   const std::string_view family(name.data());
-  const bool hopper = family == "wgmma";
+  const bool hopper = family == "wgmma" || family == "pingpong";
   if (hopper ? found != 7 : found < 8 || (family != "mma" && family != "tma")) {
     throw std::runtime_error("'" + text + "' is no tile: mma:16x64x64:4:1x4+4[:16], tma:16x64x64:4:1x4+2 or " +
                              "wgmma:128x256x64:4:2x2");
@@ -87,6 +93,7 @@ KernelRow parse_tile(const std::string& text, const Problem& problem) {
   row.slices = contract_of(problem, sm90_set).slices.count == 1 ? SliceMode::single : SliceMode::f32;
   if (hopper) {
     row.cluster = std::exchange(row.column_parts, 1);
+    row.ping_pong = family == "pingpong" && row.slices == SliceMode::single;
   } else if (row.slices != SliceMode::single) {
     const std::size_t slash = text.find('/');
     row.slice_groups = slash == std::string::npos ? 4 : std::stoi(text.substr(slash + 1));
@@ -209,25 +216,51 @@ struct Candidate {
   KernelRow row;
   std::unique_ptr<Loaded> kernel;
   std::string remark;
+  bool qualified = false;
 };
 
-Candidate make_candidate(CudaDevice& device, const KernelRow& row) {
+Candidate compile_candidate(CudaDevice& device, const KernelRow& row) {
   Candidate candidate{row, nullptr, {}};
   try {
     candidate.kernel = std::make_unique<Loaded>(device, row);
     const ResourceFacts facts = read_attributes(device.driver(), candidate.kernel->function());
     candidate.remark = fmt::format("{} registers", facts.registers);
     if (facts.local_bytes != 0) candidate.remark += fmt::format(", {} bytes of local memory", facts.local_bytes);
+  } catch (const Error& error) {
+    candidate.remark = error.what();
+  }
+  return candidate;
+}
+
+void qualify_candidate(CudaDevice& device, Candidate& candidate) {
+  if (std::exchange(candidate.qualified, true) || candidate.kernel == nullptr) return;
+  const KernelRow& row = candidate.row;
+  try {
     const std::string verdict =
         qualify(device, row, tensor_set_for(row.in_type, device, ""), candidate.kernel->function());
-    if (verdict.empty()) return candidate;
+    if (verdict.empty()) return;
     candidate.remark = "wrong: " + verdict;
   } catch (const Error& error) {
     candidate.remark = error.what();
   }
   candidate.kernel.reset();
-  return candidate;
 }
+
+/// Makes the processes that time kernels on this machine take turns; compiling needs none.
+class Turn {
+ public:
+  Turn() : file_(open("/tmp/mamba-gemm-tile-bench.lock", O_CREAT | O_RDWR | O_CLOEXEC, 0666)) {
+    if (file_ < 0 || flock(file_, LOCK_EX) != 0) throw std::runtime_error("no turn: " + std::string(strerror(errno)));
+  }
+  ~Turn() { close(file_); }
+  Turn(const Turn&) = delete;
+  Turn& operator=(const Turn&) = delete;
+  Turn(Turn&&) = delete;
+  Turn& operator=(Turn&&) = delete;
+
+ private:
+  int file_;
+};
 
 /// What a kernel depends on besides the tile.
 std::string kind_of(const Problem& problem) {
@@ -249,28 +282,38 @@ int run(int argc, char** argv) {
   const PrivateStream stream(device);
   // A kernel is made once for all problems that it is for.
   std::map<std::string, Candidate> made;
+  std::vector<std::vector<std::pair<std::string, Candidate*>>> of_problems;
   for (const std::string& text : texts) {
     const Problem problem = problem_from_string(text);
     const Contract contract = contract_of(problem, sm90_set);
-    const Sets sets(device, problem, stream.handle());
-    fmt::print("{}\n", text);
-    const auto report = [&](const std::string& name, const KernelRow& row) {
+    auto& found = of_problems.emplace_back();
+    const auto add = [&](const std::string& name, const KernelRow& row) {
       const auto [at, is_new] = made.try_emplace(kind_of(problem) + name);
-      if (is_new) at->second = make_candidate(device, row);
-      const Candidate& candidate = at->second;
+      if (is_new) at->second = compile_candidate(device, row);
+      found.emplace_back(name, &at->second);
+    };
+    for (const std::string& tile : tiles) add(tile, parse_tile(tile, problem));
+    if (!tiles.empty()) continue;
+    for (const KernelRow& row : catalogue()) {
+      if (covers(row, problem, contract, row.alignment) && fits_grid(row, problem)) {
+        add(std::string(row.symbol.view()), row);
+      }
+    }
+  }
+  const Turn turn;
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    const Problem problem = problem_from_string(texts[i]);
+    const Sets sets(device, problem, stream.handle());
+    fmt::print("{}\n", texts[i]);
+    for (const auto& [name, made_candidate] : of_problems[i]) {
+      Candidate& candidate = *made_candidate;
+      qualify_candidate(device, candidate);
       const std::string time = candidate.kernel == nullptr
                                    ? "-"
                                    : fmt::format("{:.2f}", time_kernel(device, graphs, stream, sets, problem,
                                                                        candidate.row, candidate.kernel->function()));
       fmt::print("{:36} {:>9} us  {}\n", name, time, candidate.remark);
       static_cast<void>(std::fflush(stdout));
-    };
-    for (const std::string& tile : tiles) report(tile, parse_tile(tile, problem));
-    if (!tiles.empty()) continue;
-    for (const KernelRow& row : catalogue()) {
-      if (covers(row, problem, contract, row.alignment) && fits_grid(row, problem)) {
-        report(std::string(row.symbol.view()), row);
-      }
     }
   }
   return 0;
