@@ -262,7 +262,7 @@ struct MmaTile {
       add_slices(p, reinterpret_cast<float*>(shared + kSums), base, group, first, sum);
       if (group != 0) return;
     } else if (p.reduction != 0) {
-      Turn turn{base};
+      Turn turn{base + kBarriers};
       multiply(Round(p), 0, first, turn, sum);
     }
     store_fragments<OUT, BM / WARP_ROWS / 16, BN / WARP_COLUMNS / 8>(p, sum, at.row + row, at.column + column);

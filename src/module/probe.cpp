@@ -143,11 +143,14 @@ Probe make_probe(const KernelRow& row, const TensorSet& set, const Edge& edge, c
   const auto leading = [&](std::int64_t length) { return (ceil_div(length, unit) + number % 3) * unit; };
   p.lda = leading(layout_a(p).columns);
   p.ldb = leading(layout_b(p).columns);
-  p.ldout = layout_out(p).columns + number % 4;
+  // Most outputs are such as the widest writes want.
+  const bool wide = number != 3 && number != 4;
+  const std::int64_t wide_unit = 16 / size_of(row.out_type);
+  p.ldout = wide ? (ceil_div(layout_out(p).columns, wide_unit) + number % 2) * wide_unit : layout_out(p).columns + 3;
   Contract contract = contract_of(p, set);
   contract.slices = row.slices == SliceMode::single ? Slices{1, depth} : Slices{ceil_div(depth, slice), slice};
   contract.fold = row.slices == SliceMode::f64 ? Fold::f64 : Fold::f32;
-  return {p, contract, unit, !plain};
+  return {p, contract, unit, wide ? 0 : 1, !plain};
 }
 
 }  // namespace
@@ -203,7 +206,7 @@ ProbeBlock make_block(const Probe& probe, std::string_view name) {
   block.a = place(end, layout, probe.shift);
   block.b = place(end, layout_b(p), probe.shift);
   block.bias = place(end, layout_bias(p), 1);
-  block.out = place(end, layout_out(p), 1);
+  block.out = place(end, layout_out(p), probe.out_shift);
   Random random(name);
   std::vector<std::uint64_t> words(static_cast<size_t>(ceil_div<std::int64_t>(end, sizeof(std::uint64_t))));
   std::ranges::generate(words, [&] { return random.next(); });

@@ -11,12 +11,13 @@
 namespace mgemm {
 
 /// To be raised when a change here would find what it did not before.
-constexpr int probe_revision = 4;
+constexpr int probe_revision = 5;
 
 struct Probe {
   Problem problem;
   Contract contract;       // slices are short ones, and not what the problem's own would be
-  std::int64_t shift = 0;  // elements by which addresses are off 256-byte alignment, within the kernel's class
+  // Elements by which addresses are off 256-byte alignment: of the operands, within the kernel's class, and of the output.
+  std::int64_t shift = 0, out_shift = 0;
   bool exceptional = false;
 };
 

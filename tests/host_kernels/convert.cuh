@@ -10,6 +10,10 @@ unsigned short to_half(float value) {
   return mgemm::to_half(static_cast<mgemm::Type>(TYPE), value);
 }
 template <int TYPE>
+unsigned to_halves(float first, float second) {
+  return static_cast<unsigned>(to_half<TYPE>(first)) | static_cast<unsigned>(to_half<TYPE>(second)) << 16U;
+}
+template <int TYPE>
 float from_half(unsigned short bits) {
   return mgemm::from_half(static_cast<mgemm::Type>(TYPE), bits);
 }

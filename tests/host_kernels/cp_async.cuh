@@ -2,12 +2,9 @@
 // for. One that nobody waits for is never made.
 #pragma once
 #include "host_kernels/block.hpp"
+#include "shared_memory.cuh"
 
 namespace mgemm_kernel {
-
-inline unsigned shared_address(const void* pointer) {
-  return static_cast<unsigned>(static_cast<const char*>(pointer) - reinterpret_cast<const char*>(dynamic_shared));
-}
 
 template <int BYTES>
 void cp_async(unsigned destination, const void* source, int valid) {

@@ -18,6 +18,7 @@ struct Index3 {
 // Of the thread that runs; set by the scheduler.
 extern Index3 threadIdx;
 extern Index3 blockIdx;
+extern Index3 gridDim;
 
 struct alignas(8) float2 {
   float x, y;
@@ -28,6 +29,11 @@ struct alignas(16) float4 {
 
 void __syncthreads();
 void __syncwarp();
+// Of all lanes of a warp.
+unsigned __shfl_xor_sync(unsigned lanes, unsigned value, int mask);
+inline float __shfl_xor_sync(unsigned lanes, float value, int mask) {
+  return std::bit_cast<float>(__shfl_xor_sync(lanes, std::bit_cast<unsigned>(value), mask));
+}
 
 // The f32 pipe gives one NaN.
 inline float canonical(float value) { return value == value ? value : std::bit_cast<float>(0x7fffffffU); }

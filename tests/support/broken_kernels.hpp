@@ -17,8 +17,8 @@ struct Edit {
 };
 
 /// The second warp comes long after the others: a barrier keeps that from mattering, and nothing else does.
-constexpr Edit late_warp{"f32_tile.cuh", "const TilePosition at = tile_position<BM, BN>(p);",
-                         "const TilePosition at = tile_position<BM, BN>(p);\n"
+constexpr Edit late_warp{"f32_tile.cuh", "const TilePosition at = tile_position<BM, BN>(p, blockIdx.x);",
+                         "const TilePosition at = tile_position<BM, BN>(p, blockIdx.x);\n"
                          "    for (int nap = 0; nap < 4 && threadIdx.x / 32 == 1; ++nap) __nanosleep(100000);"};
 constexpr Edit no_barrier{"f32_tile.cuh", "__syncthreads();", ""};
 /// The last row and the last column of a full tile are taken for zeros.

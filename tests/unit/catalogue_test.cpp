@@ -110,7 +110,7 @@ TEST_CASE("dispatch says of every kernel what it expects, or why it is passed ov
   for (const auto& [board, alignment, text] :
        {std::tuple{boards[0], 16, "it is for one slice, and the reduction has"},
         std::tuple{boards[0], 4, "it copies 16 bytes at a time, and the operands are aligned to 4"},
-        std::tuple{boards[1], 16, "kernels do not use the copy engine on this board"},
+        std::tuple{boards[1], 16, "it is for Hopper"},
         std::tuple{Board{84, 40000, true}, 16, "bytes of shared memory, there are 40000"}}) {
     const CapturedLog log(MGEMM_LOG_DISPATCH);
     static_cast<void>(candidates(problem, contract, alignment, board));

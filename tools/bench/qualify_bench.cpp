@@ -76,16 +76,20 @@ void qualify_all(const char* name, const std::vector<const KernelRow*>& rows, co
              last.name, sum);
 }
 
-void measure(const std::string& helper) {
-  std::string pattern = (fs::temp_directory_path() / "mgemm-qualify-XXXXXX").string();
-  if (mkdtemp(pattern.data()) == nullptr) throw std::runtime_error("mkdtemp");
-  const fs::path folder = fs::canonical(pattern);
-  const std::string cache = (folder / "cache").string();
+void measure(const std::string& helper, const std::string& cache) {
   setenv("MAMBA_GEMM_HELPER", helper.c_str(), 1);
   const std::vector<const KernelRow*> rows = first_rows();
   make_machine_code(rows, helper, cache);
   qualify_all("qualified by probes", rows, cache, false);
   qualify_all("qualified by verdicts", rows, cache, true);
+}
+
+/// In a cache of its own, which is gone afterwards.
+void measure_apart(const std::string& helper) {
+  std::string pattern = (fs::temp_directory_path() / "mgemm-qualify-XXXXXX").string();
+  if (mkdtemp(pattern.data()) == nullptr) throw std::runtime_error("mkdtemp");
+  const fs::path folder = fs::canonical(pattern);
+  measure(helper, (folder / "cache").string());
   fs::remove_all(folder);
 }
 
@@ -98,8 +102,14 @@ int main(int argc, char** argv) {
     CLI::App app("Time that the kernels of the catalogue take to qualify on this GPU.", "qualify_bench");
     std::string helper;
     app.add_option("--helper", helper, "mamba-gemm-assemble, by its absolute path")->required();
+    std::string cache;
+    app.add_option("--cache", cache, "keep what was made in this cache, where nothing has been qualified yet");
     CLI11_PARSE(app, argc, argv);
-    measure(helper);
+    if (cache.empty()) {
+      measure_apart(helper);
+    } else {
+      measure(helper, cache);
+    }
     return 0;
   } catch (const std::exception& error) {
     fmt::print(stderr, "qualify_bench: {}\n", error.what());
