@@ -31,8 +31,9 @@ struct OperandPanels {
     for (int panel = 0; panel < kPanels; ++panel) {
       const int along = panel * kLineElements;
       const unsigned destination = stage + panel * kPanelBytes + line * kLineBytes;
-      const int inner = (ALONG_REDUCTION ? step : first) + along;
-      const int outer = (ALONG_REDUCTION ? first : step) + line;
+      // What lies past 2^31 lies outside, however it is called.
+      const int inner = static_cast<int>(static_cast<unsigned>(ALONG_REDUCTION ? step : first) + along);
+      const int outer = static_cast<int>(static_cast<unsigned>(ALONG_REDUCTION ? first : step) + line);
       if constexpr (PARTS == 1) {
         tensor_load(map, destination, barrier, inner, outer);
       } else {

@@ -25,8 +25,11 @@ struct RowStore {
   unsigned place;      // address of the warp's part of shared memory
   unsigned panel = 0;  // which of the two is next
 
-  // Whether the copy engine can write the output.
-  __device__ static __forceinline__ bool has_map(const GemmParams& p) { return has_vector_rows<OUT, 8>(p); }
+  // Whether the copy engine can write the output. It writes whole 16 bytes: an H200 writes past the end of a row that
+  // ends within some.
+  __device__ static __forceinline__ bool has_map(const GemmParams& p) {
+    return has_vector_rows<OUT, 8>(p) && p.columns % 8 == 0;
+  }
 
   __device__ __forceinline__ void store(const float (&sum)[COLUMNS / 2], unsigned row, unsigned column) {
     const GemmParams& p = params.gemm;
@@ -51,7 +54,7 @@ struct RowStore {
       publish_to_copies();
       __syncwarp();
       if (lane == 0) {
-        tensor_store(params.out, to, static_cast<int>(column) + first, static_cast<int>(row));
+        tensor_store(params.out, to, static_cast<int>(column + first), static_cast<int>(row));
         stores_commit();
       }
       panel ^= 1;

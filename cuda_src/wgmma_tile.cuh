@@ -114,7 +114,8 @@ struct WgmmaTile {
         B::template load<CLUSTER>(params.b, stage + A::kBytes, turn.arrived(), column, step,
                                   static_cast<int>(walk.rank));
         if constexpr (kHasRest) {
-          Rest::template load<CLUSTER>(params.b_rest, stage + kRest, turn.arrived(), column + kLongColumns, step,
+          Rest::template load<CLUSTER>(params.b_rest, stage + kRest, turn.arrived(),
+                                       static_cast<int>(static_cast<unsigned>(column) + kLongColumns), step,
                                        static_cast<int>(walk.rank));
         }
         turn.advance();
@@ -219,6 +220,7 @@ struct WgmmaTile {
     const unsigned stages_left = shared + kTurnBarriers;
     if (thread % 32 == 0) barrier_arrive(stages_left);
     barrier_wait(stages_left, 0);
+    __syncwarp();
     const unsigned mine =
         shared + (thread / 128 * kPartRows + thread % 128 / 32 * 16 + thread % 32 / 4) * kSumLineBytes + thread % 4 * 8;
 #pragma unroll
@@ -247,7 +249,8 @@ struct WgmmaTile {
 #pragma unroll
       for (int i = 0; i < kTogether; ++i) {
         const unsigned four = first + i * step;
-        if (reads_output(p)) old[i].read(p, row + four / kFours, column + four % kFours * 4, vectors);
+        if (!reads_output(p) || four >= BM * kFours) continue;
+        old[i].read(p, row + four / kFours, column + four % kFours * 4, vectors);
       }
 #pragma unroll
       for (int i = 0; i < kTogether; ++i) total[i] = sum_in_block(shared, first + i * step, 0);

@@ -87,11 +87,12 @@ std::optional<TensorBox> box_of_rest(const KernelRow& row, const Problem& proble
 }
 
 std::optional<TensorBox> box_of_out(const KernelRow& row, const Problem& problem, std::uint64_t address) {
-  // As RowStore of cuda_src/row_store.cuh has it: 16 bytes are what addresses and strides must be multiples of.
+  // As RowStore of cuda_src/row_store.cuh has it: addresses, strides and rows must be multiples of 16 bytes.
   constexpr std::int64_t unit = 16;
   constexpr std::uint32_t warp_rows = 16;
   const std::int64_t size = size_of(problem.out_type);
-  const bool is_aligned = address % unit == 0 && problem.ldout * size % unit == 0;
+  const bool is_aligned =
+      address % unit == 0 && problem.ldout * size % unit == 0 && output_columns(problem) * size % unit == 0;
   const bool stores_by_map = row.family == Family::wgmma_tile && is_half(row.out_type);
   if (!stores_by_map || !is_aligned) return {};
   TensorBox box;

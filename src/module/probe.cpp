@@ -124,7 +124,7 @@ struct Depth {
 
 Probe make_probe(const KernelRow& row, const TensorSet& set, const Edge& edge, const Depth& reduction, int number) {
   constexpr std::array<std::pair<float, float>, 4> scalars{
-      {{1.0F, 0.0F}, {-1.25F, 0.0F}, {1.0F, 1.0F}, {0.75F, -0.5F}}};
+      {{1.0F, 1.0F}, {-1.25F, 0.0F}, {1.0F, 0.0F}, {0.75F, -0.5F}}};
   const auto& [depth, slice] = reduction;
   const auto& [alpha, beta] = scalars.at(static_cast<size_t>(number) % scalars.size());
   const std::int64_t unit = row.alignment / size_of(row.in_type);
@@ -160,11 +160,13 @@ std::vector<Probe> probes_for(const KernelRow& row, const TensorSet& set) {
   const std::int64_t columns = row.tile_columns;
   const std::int64_t steps = row.tile_steps;
   const std::int64_t all = steps * row.stages;
-  const std::array edges{Edge{rows + 1, columns - 1}, Edge{rows - 1, columns + 1}, Edge{rows, columns},
-                         Edge{1, columns + 1},        Edge{rows + 1, 1},           Edge{2 * rows - 1, columns}};
+  const std::array edges{Edge{rows + 1, columns - 1}, Edge{1, columns + 1},        Edge{rows, columns},
+                         Edge{rows + 1, columns + 1}, Edge{rows + 1, 1},           Edge{2 * rows - 1, columns},
+                         Edge{rows - 1, columns + 8}, Edge{rows + 1, columns + 24}};
   // With slices there are always two at least, and the last is a short one but for a whole multiple.
   const bool sliced = row.slices != SliceMode::single;
   constexpr std::int64_t one = shortest_slice;
+  constexpr std::int64_t most_slices = 8;  // of a contract on tensor cores, and blocks of a cluster
   constexpr std::int64_t two = 2 * one;
   constexpr std::int64_t three = 3 * one;
   const std::array depths =
@@ -174,7 +176,7 @@ std::vector<Probe> probes_for(const KernelRow& row, const TensorSet& set) {
                           Depth{2 * three + 15, three},
                           Depth{3 * one + 16, one},
                           Depth{4 * two + 33, two},
-                          Depth{std::max(5 * one, all + one) - 16, one},
+                          Depth{std::clamp(all + one, 5 * one, most_slices * one) - 16, one},
                           Depth{std::max(2 * all, 9 * one) + 1, three}}
              : std::array{Depth{1, 0},        Depth{steps - 1, 0}, Depth{steps, 0},   Depth{all, 0},
                           Depth{all + 16, 0}, Depth{all - 16, 0},  Depth{all + 1, 0}, Depth{2 * all + 15, 0}};

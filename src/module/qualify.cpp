@@ -33,7 +33,9 @@ std::string run(CudaDevice& device, Stream stream, std::uint64_t address, const 
     device.enqueue(launch, stream);
   } catch (const Error& error) {
     const auto code = static_cast<cuda::Result>(error.driver_code());
-    if (code != cuda::Result::InvalidValue && code != cuda::Result::LaunchOutOfResources) throw;
+    const bool is_of_kernel = code == cuda::Result::InvalidValue || code == cuda::Result::LaunchOutOfResources ||
+                              code == cuda::Result::InvalidClusterSize;
+    if (!is_of_kernel) throw;
     return error.what();
   }
   ProbeBlock got = block;

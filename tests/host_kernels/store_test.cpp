@@ -16,12 +16,12 @@ namespace {
 using namespace mgemm;
 using namespace mgemm_kernel;
 
-/// 3 x 6 floats, and what lies behind; boxes of 4 x 4.
+/// 3 x `columns` floats, in rows of 8, and what lies behind; boxes of 2 x 8.
 struct Output {
   alignas(16) std::array<float, 32> values{};
 
-  TensorMap map() {
-    const test::HostTensorMap made{reinterpret_cast<std::uint64_t>(values.data()), 6, 3, 32, 4, 4, 4, 16, {}};
+  TensorMap map(std::uint64_t columns = 4) {
+    const test::HostTensorMap made{reinterpret_cast<std::uint64_t>(values.data()), columns, 3, 32, 8, 2, 4, 16, {}};
     return std::bit_cast<TensorMap>(made);
   }
 };
@@ -45,15 +45,14 @@ TEST_CASE("a box is stored by the time of the wait, as far as the tensor goes") 
     run(seed, [&] {
       write(1);
       publish_to_copies();
-      tensor_store(map, 0, 4, 1);
+      tensor_store(map, 0, 0, 2);
       stores_commit();
       stores_commit();
       stores_wait<1>();
-      CHECK(output.values[8 + 4] == 1);
-      CHECK(output.values[8 + 5] == 2);
-      CHECK(output.values[16 + 5] == 6);
-      CHECK(output.values[8 + 6] == 0);
-      CHECK(output.values[24 + 4] == 0);
+      CHECK(output.values[16] == 1);
+      CHECK(output.values[16 + 3] == 4);
+      CHECK(output.values[16 + 4] == 0);
+      CHECK(output.values[24] == 0);
       tensor_store(map, 0, 0, 0);
       stores_commit();
       write(100);
@@ -81,6 +80,14 @@ TEST_CASE("the host finds boxes that are stored wrongly") {
   CHECK_NOTHROW(store(true, true));
   CHECK_THROWS_AS(store(false, true), std::logic_error);
   CHECK_THROWS_AS(store(true, false), std::logic_error);
+  const TensorMap ragged = output.map(6);
+  CHECK_THROWS_AS(run(1,
+                      [&] {
+                        write(1);
+                        publish_to_copies();
+                        tensor_store(ragged, 0, 0, 0);
+                      }),
+                  std::logic_error);
 }
 
 }  // namespace
