@@ -93,12 +93,14 @@ constexpr Use tn_only{.nn = false, .tn = true, .nt = false};
 constexpr Use any_op_or_tn_slices{.nn = true, .tn = true, .nt = true, .sliced = true};
 constexpr Sharing one_group{1};
 constexpr Sharing two_groups{2};
+constexpr Sharing three_groups{3};
 constexpr Sharing two_blocks{2, 2};
 constexpr Sharing in_turn{2, 1, true};
 // `pp` ones ping-pong.
 constexpr std::array hopper_shapes{
     hopper("wg128x256", 128, 256, 4, two_blocks, 1001, any_op),
     hopper("wg256x160", 256, 160, 3, two_groups, 1311, nn_and_nt_only),
+    hopper("wg192x192", 192, 192, 4, three_groups, 1180, slices_of_tn),
     hopper("wg128x192", 128, 192, 4, two_groups, 776, slices_of_tn),
     hopper("wg128x160", 128, 160, 5, two_groups, 695, any_op),
     hopper("wg128x96", 128, 96, 6, two_groups, 470, any_op),

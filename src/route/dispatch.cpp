@@ -1,6 +1,7 @@
 #include "route/dispatch.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/log.hpp"
 #include "kernel/describe.hpp"
@@ -8,34 +9,55 @@
 namespace mgemm {
 namespace {
 
-/// What a launch takes besides its products, where it matters: on tensor cores. Of a tile the last outputs are not
-/// hidden.
-double startup_clocks(const KernelRow& row, double elements) {
-  constexpr double for_fetching_maps = 400;
-  constexpr double for_an_element = 0.125;
-  constexpr double for_a_kibibyte = 12;  // of shared memory
-  if (row.family == Family::f32_tile) return 0;
-  return for_an_element * elements + for_a_kibibyte * row.shared_bytes() / 1024 +
-         (row.tensor_maps ? for_fetching_maps : 0);
+/// What storing a tile on tensor cores takes where nothing hides it.
+double output_clocks(const KernelRow& row) {
+  constexpr double for_a_half = 0.154;
+  constexpr double for_a_float = 0.608;  // accumulated into, as a weight gradient is
+  return static_cast<double>(row.tile_rows) * row.tile_columns * (is_half(row.out_type) ? for_a_half : for_a_float);
 }
 
-/// The same for kernels whose blocks stay for one tile after another, or for a slice of one.
+/// What a launch takes besides its tiles, where it matters: on tensor cores.
+double startup_clocks(const KernelRow& row) {
+  constexpr double for_fetching_maps = 400;
+  constexpr double for_a_kibibyte = 12;  // of shared memory
+  return for_a_kibibyte * row.shared_bytes() / 1024 + (row.tensor_maps ? for_fetching_maps : 0);
+}
+
+/// For kernels whose blocks stay for one tile after another.
+double persistent_clocks(const KernelRow& row, const Problem& problem, double stages, double stage_clocks,
+                         std::int32_t multiprocessors) {
+  constexpr double not_hidden = 0.6;  // of what storing takes, while another tile is multiplied
+  const std::int64_t at_a_time = std::max(multiprocessors / row.cluster, 1);
+  const auto share = static_cast<double>(ceil_div<std::int64_t>(cluster_count(row, problem), at_a_time));
+  const double stores = row.ping_pong ? 1 + not_hidden * (share - 1) : share;
+  return share * stages * stage_clocks + stores * output_clocks(row);
+}
+
+/// For clusters of one tile, a slice a block.
+double sliced_clocks(const KernelRow& row, const Problem& problem, double stages, double stage_clocks,
+                     std::int32_t multiprocessors) {
+  // Larger clusters than pairs do not fit everywhere: on the 132 multiprocessors of an H200 40 of three took two turns.
+  constexpr double room_for_large_ones = 0.89;
+  constexpr double stored = 0.5;  // every block stores a part
+  const auto slices = static_cast<double>(slices_of(problem));
+  const double room = multiprocessors * (slices > 2 ? room_for_large_ones : 1);
+  const double at_a_time = std::max(std::floor(room / slices), 1.0);
+  const double share = std::ceil(static_cast<double>(tile_count(row, problem)) / at_a_time);
+  return share * (stages * stage_clocks + stored * output_clocks(row));
+}
+
 double hopper_clocks(const KernelRow& row, const Problem& problem, std::int32_t multiprocessors) {
   constexpr double for_starting = 1500;
-  constexpr double for_an_element_of_half = 0.154;
-  constexpr double for_an_element = 0.608;  // f32 that is accumulated into, as a weight gradient is
-  constexpr double not_hidden = 0.6;        // of that, while another tile is multiplied
-  const bool sliced = row.slices != SliceMode::single;
-  const std::int64_t slices = sliced ? slices_of(problem) : 1;
-  // Blocks that run at a time.
-  const std::int64_t blocks = sliced ? tile_count(row, problem) * slices : cluster_count(row, problem) * row.cluster;
-  const auto share = static_cast<double>(ceil_div<std::int64_t>(blocks, std::max(multiprocessors, row.cluster)));
-  const auto stages =
-      static_cast<double>(ceil_div<std::int64_t>(ceil_div<std::int64_t>(reduction(problem), slices), row.tile_steps));
-  const double elements = static_cast<double>(row.tile_rows) * row.tile_columns;
-  const double stage = elements * row.tile_steps / row.rate_one;
-  const double outputs = elements * (is_half(row.out_type) ? for_an_element_of_half : for_an_element);
-  return for_starting + share * stages * stage + outputs * (row.ping_pong ? 1 + not_hidden * (share - 1) : share);
+  // Of few rows the weights come from memory at the pace of short lines, and most of what is multiplied is nothing.
+  constexpr std::int64_t few_rows = 64;
+  constexpr double slowed_down = 2;
+  const std::int64_t length = ceil_div<std::int64_t>(reduction(problem), slices_of(problem));
+  const auto stages = static_cast<double>(ceil_div<std::int64_t>(length, row.tile_steps));
+  const double stage_clocks = static_cast<double>(row.tile_rows) * row.tile_columns * row.tile_steps / row.rate_one *
+                              (output_rows(problem) <= few_rows ? slowed_down : 1);
+  return for_starting + (row.slices == SliceMode::single
+                             ? persistent_clocks(row, problem, stages, stage_clocks, multiprocessors)
+                             : sliced_clocks(row, problem, stages, stage_clocks, multiprocessors));
 }
 
 /// Why a kernel for such operations and types does not serve a problem on a board; "" if it does.
@@ -77,7 +99,8 @@ double expected_clocks(const KernelRow& row, const Problem& problem, std::int32_
   // A stage that is filled in part takes as long as a full one.
   const auto steps = static_cast<double>(ceil_div<std::int64_t>(reduction(problem), row.tile_steps) * row.tile_steps);
   const double elements = static_cast<double>(row.tile_rows) * row.tile_columns;
-  return share * elements * steps / rate + startup_clocks(row, elements);
+  const double products = share * elements * steps / rate;
+  return row.family == Family::f32_tile ? products : products + share * output_clocks(row) + startup_clocks(row);
 }
 
 std::vector<const KernelRow*> candidates(const Problem& problem, const Contract& contract, std::int32_t alignment,

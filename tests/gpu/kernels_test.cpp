@@ -13,13 +13,16 @@ using namespace mgemm::test;
 
 namespace {
 
-/// A problem that the kernel covers: next to its tile's edges, and a reduction next to its stages'.
-mgemm_problem problem_for(Random& random, const KernelRow& row) {
+/// A problem that the kernel covers: next to its tile's edges, and a reduction next to its stages'. `whole_columns`
+/// makes the output's rows as the copy engine can write them.
+mgemm_problem problem_for(Random& random, const KernelRow& row, bool whole_columns) {
   const auto near = [&](std::int64_t tile, std::int64_t most) {
     return std::max<std::int64_t>(1, tile * uniform(random, 1, most) + uniform(random, -1, 1));
   };
   const std::int64_t rows = near(row.tile_rows, 3);
-  const std::int64_t columns = near(row.tile_columns, 3);
+  constexpr std::int64_t unit = 8;
+  const std::int64_t any_columns = near(row.tile_columns, 3);
+  const std::int64_t columns = whole_columns ? (any_columns + unit - 1) / unit * unit : any_columns;
   std::int64_t depth = near(row.tile_steps, 3 * row.stages);
   if (row.slices != SliceMode::single)
     depth = row.op == Op::tn ? 1024 + uniform(random, 0, 3000) : 513 + uniform(random, 0, 1200);
@@ -71,7 +74,8 @@ void check_kernels(const mamba_gemm::Context& reference, Chosen is_chosen) {
       ProductOptions options;
       options.exceptional = round % 2 == 1;
       options.row_alignment = row.alignment / size_of(row.in_type);
-      const DeviceProduct product = make_device_product(random, problem_for(random, row), options);
+      options.out_alignment = round % 3 == 2 ? 1 : 8;
+      const DeviceProduct product = make_device_product(random, problem_for(random, row, round % 3 == 0), options);
       CAPTURE(row.symbol.view(), round, mamba_gemm::to_string(product.problem));
       const Contract contract = contract_of(check_problem(product.problem), sm90_set);
       if (!covers(row, check_problem(product.problem), contract, row.alignment)) {

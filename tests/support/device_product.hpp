@@ -76,6 +76,7 @@ class DeviceMatrix {
     buffer_.upload(matrix.words.data(), matrix.bytes());
   }
   std::uint64_t address() const { return buffer_.address() + static_cast<std::uint64_t>(first_); }
+  void upload(const GuardedMatrix& matrix) { buffer_.upload(matrix.words.data(), matrix.bytes()); }
   std::vector<std::uint32_t> download() const {
     std::vector<std::uint32_t> words(static_cast<size_t>(buffer_.bytes() / 4));
     buffer_.download(words.data(), buffer_.bytes());
@@ -106,7 +107,11 @@ class BoundProduct {
     return mamba_gemm::operands(a_.address(), b_.address(), out_.address(),
                                 product_.problem.bias == 1 ? bias_.address() : 0);
   }
-  /// Everything in and round the output; requires inputs and their surroundings to be untouched.
+  /// The output and what is round it as they were at first.
+  void poison() { out_.upload(product_.out); }
+  /// Everything in and round the output.
+  std::vector<std::uint32_t> output() const { return out_.download(); }
+  /// The same; requires inputs and their surroundings to be untouched.
   std::vector<std::uint32_t> result() const {
     REQUIRE(a_.download() == product_.a.words);
     REQUIRE(b_.download() == product_.b.words);
@@ -130,6 +135,7 @@ struct ProductOptions {
   std::int64_t most_gap = 9;         // elements between rows
   std::int64_t most_shift = 7;       // elements by which a base is off 256-byte alignment
   std::int64_t row_alignment = 1;    // elements that addresses and leading dimensions of a and b are multiples of
+  std::int64_t out_alignment = 1;    // the same of the output
   bool exceptional = false;          // infinities, NaNs, -0 and subnormals among the inputs
   const GuardedMatrix* b = nullptr;  // taken instead of a fresh one
 };
@@ -162,9 +168,8 @@ inline DeviceProduct make_device_product(Random& random, mgemm_problem problem, 
     return options.most_gap == 0 ? 0 : uniform(random, 0, 1) * uniform(random, 1, options.most_gap);
   };
   const auto shift = [&] { return uniform(random, 0, 1) * uniform(random, 0, options.most_shift); };
-  const auto aligned = [&](std::int64_t elements) {
-    return (elements + options.row_alignment - 1) / options.row_alignment * options.row_alignment;
-  };
+  const auto multiple = [](std::int64_t elements, std::int64_t of) { return (elements + of - 1) / of * of; };
+  const auto aligned = [&](std::int64_t elements) { return multiple(elements, options.row_alignment); };
   const bool nt = problem.op == MGEMM_OP_NT;
   const bool tn = problem.op == MGEMM_OP_TN;
   const std::int64_t a_columns = nt ? problem.n : problem.k;
@@ -173,7 +178,7 @@ inline DeviceProduct make_device_product(Random& random, mgemm_problem problem, 
   const std::int64_t out_columns = nt ? problem.k : problem.n;
   problem.lda = aligned(a_columns + gap());
   problem.ldb = options.b != nullptr ? options.b->leading : aligned(problem.n + gap());
-  problem.ldout = out_columns + gap();
+  problem.ldout = multiple(out_columns + gap(), options.out_alignment);
 
   DeviceProduct product;
   product.problem = problem;
@@ -182,7 +187,8 @@ inline DeviceProduct make_device_product(Random& random, mgemm_problem problem, 
                   ? *options.b
                   : GuardedMatrix(random, problem.in_type, b_rows, problem.n, problem.ldb, aligned(shift()));
   product.bias = GuardedMatrix(random, MGEMM_TYPE_F32, problem.bias, problem.n, problem.n, shift());
-  product.out = GuardedMatrix(random, problem.out_type, out_rows, out_columns, problem.ldout, shift());
+  product.out = GuardedMatrix(random, problem.out_type, out_rows, out_columns, problem.ldout,
+                              multiple(shift(), options.out_alignment));
   std::normal_distribution<float> normal;
   const auto value = [&] {
     return options.exceptional && uniform(random, 0, 40) == 0 ? exceptional_value(random) : normal(random);
