@@ -74,7 +74,7 @@ constexpr std::array<Shape, 6> tf32_shapes{{
 
 /// How the groups of four warps of a Hopper shape share tiles, and the thread blocks of a cluster.
 struct Sharing {
-  std::int32_t groups;
+  std::int32_t groups = 1;
   std::int32_t cluster = 1;
   bool ping_pong = false;
 };

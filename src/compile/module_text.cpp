@@ -35,9 +35,10 @@ std::string tile_type(const KernelRow& row) {
   if (row.family == Family::wgmma_tile) {
     return fmt::format("WgmmaTile<{}, {}, {}, {}, {}, {}, {}, {}, {}>", op, static_cast<int>(row.in_type),
                        static_cast<int>(row.out_type), row.tile_rows, row.tile_columns, row.stages, row.row_parts,
-                       row.cluster, row.slices != SliceMode::single ? "SLICES"
-                                    : row.ping_pong                 ? "PING_PONG"
-                                                                    : "COOPERATIVE");
+                       row.cluster,
+                       row.slices != SliceMode::single ? "SLICES"
+                       : row.ping_pong                 ? "PING_PONG"
+                                                       : "COOPERATIVE");
   }
   return fmt::format("MmaTile<{}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}>", op, static_cast<int>(row.in_type),
                      static_cast<int>(row.out_type), row.tile_rows, row.tile_columns, row.tile_steps, row.stages,

@@ -17,7 +17,7 @@ std::int64_t tile_count(const KernelRow& row, const Problem& problem) {
 }
 
 std::int64_t cluster_count(const KernelRow& row, const Problem& problem) {
-  return ceil_div<std::int64_t>(output_rows(problem), row.cluster * row.tile_rows) *
+  return ceil_div<std::int64_t>(output_rows(problem), std::int64_t{row.cluster} * row.tile_rows) *
          ceil_div<std::int64_t>(output_columns(problem), row.tile_columns);
 }
 

@@ -10,9 +10,9 @@ namespace {
 
 /// One operand in the terms of a tile: EXTENT rows or columns at so many steps.
 struct Side {
-  bool along_reduction;  // which way it is contiguous
-  std::int32_t tile_extent;
-  std::int64_t extent, leading;
+  bool along_reduction = false;  // which way it is contiguous
+  std::int32_t tile_extent = 0;
+  std::int64_t extent = 0, leading = 0;
   std::int32_t parts = 1;  // of a box's lines, each brought by another thread block
 };
 

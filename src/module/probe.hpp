@@ -15,8 +15,9 @@ constexpr int probe_revision = 5;
 
 struct Probe {
   Problem problem;
-  Contract contract;       // slices are short ones, and not what the problem's own would be
-  // Elements by which addresses are off 256-byte alignment: of the operands, within the kernel's class, and of the output.
+  Contract contract;  // slices are short ones, and not what the problem's own would be
+  // Elements by which addresses are off 256-byte alignment: of the operands, within the kernel's class, and of the
+  // output.
   std::int64_t shift = 0, out_shift = 0;
   bool exceptional = false;
 };

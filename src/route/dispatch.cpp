@@ -51,7 +51,7 @@ double hopper_clocks(const KernelRow& row, const Problem& problem, std::int32_t 
   // Of few rows the weights come from memory at the pace of short lines, and most of what is multiplied is nothing.
   constexpr std::int64_t few_rows = 64;
   constexpr double slowed_down = 2;
-  const std::int64_t length = ceil_div<std::int64_t>(reduction(problem), slices_of(problem));
+  const auto length = ceil_div<std::int64_t>(reduction(problem), slices_of(problem));
   const auto stages = static_cast<double>(ceil_div<std::int64_t>(length, row.tile_steps));
   const double stage_clocks = static_cast<double>(row.tile_rows) * row.tile_columns * row.tile_steps / row.rate_one *
                               (output_rows(problem) <= few_rows ? slowed_down : 1);
