@@ -124,7 +124,7 @@ struct Depth {
 
 Probe make_probe(const KernelRow& row, const TensorSet& set, const Edge& edge, const Depth& reduction, int number) {
   constexpr std::array<std::pair<float, float>, 4> scalars{
-      {{1.0F, 1.0F}, {-1.25F, 0.0F}, {1.0F, 0.0F}, {0.75F, -0.5F}}};
+      {{2.0F, 0.0F}, {-1.25F, 0.0F}, {1.0F, 0.0F}, {0.75F, -0.5F}}};
   const auto& [depth, slice] = reduction;
   const auto& [alpha, beta] = scalars.at(static_cast<size_t>(number) % scalars.size());
   const std::int64_t unit = row.alignment / size_of(row.in_type);

@@ -47,7 +47,9 @@ void make_machine_code(const std::vector<const KernelRow*>& rows, const std::str
   const DeviceFacts facts = read_facts(driver(), 0);
   run_parallel(static_cast<std::int64_t>(rows.size()), 0, [&](std::int64_t index, int) {
     const std::string_view module = rows.at(static_cast<std::size_t>(index))->module.view();
-    assemble_machine_code_of({module, facts.compute_major, facts.compute_minor, facts.driver_version, cache}, helper);
+    const ModuleRequest request{module, facts.compute_major, facts.compute_minor, facts.driver_version, cache};
+    assemble_machine_code_of(request, helper);
+    ptx_of(request);  // as a start makes it, beside
   });
 }
 
