@@ -44,15 +44,13 @@ library_has_nvrtc() {
     python3 -c 'import json, sys; sys.exit(0 if json.load(sys.stdin)["nvrtc"]["available"] else 1)' 2>/dev/null
 }
 
-# Once the tool is built: where the library finds no compiler, one is fetched and named to it. Without one the reference
-# device still works.
+# Once the tool is built: where the library finds no compiler, one is fetched and put where it looks by itself, so that it
+# finds it later, too. Without one the reference device still works.
 provide_nvrtc() {
   library_has_nvrtc && return
   if fetched_nvrtc >/dev/null || tools/fetch_nvrtc; then
-    MAMBA_GEMM_NVRTC=$(fetched_nvrtc)
-    export MAMBA_GEMM_NVRTC
+    ln -sfn ../nvrtc/nvidia build/release/nvidia
     library_has_nvrtc && return
-    unset MAMBA_GEMM_NVRTC
   fi
   echo "note: no NVRTC ($logs/nvrtc.log); the reference device works without it, GPUs do not" >&2
 }

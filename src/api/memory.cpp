@@ -1,3 +1,5 @@
+#include <limits>
+
 #include "api/boundary.hpp"
 
 using namespace mgemm;
@@ -10,6 +12,10 @@ void check_transfer(const Context& context, std::uint64_t device, const void* ho
   if (bytes == 0) return;
   if (device == 0) invalid("{} is 0", device_name);
   require_not_null(host, host_name);
+  constexpr std::uint64_t last = std::numeric_limits<std::uint64_t>::max();
+  if (device > last - static_cast<std::uint64_t>(bytes)) {
+    invalid("{} {:#x} and {} bytes go past the end of the address space", device_name, device, bytes);
+  }
   static_cast<void>(context.memory.inside(device_name, device, bytes));
 }
 

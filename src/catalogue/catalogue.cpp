@@ -5,6 +5,8 @@
 
 #include <fmt/core.h>
 
+#include "catalogue/launch_counts.hpp"
+
 namespace mgemm {
 namespace {
 
@@ -242,6 +244,7 @@ constexpr auto make_rows() {
 }
 
 constexpr auto rows = make_rows();
+static_assert(rows.size() <= most_counted_rows);
 
 /// As F32Operand lays a stage out: rows along the reduction are padded by four words.
 constexpr std::int32_t f32_stage_bytes(const KernelRow& row) {

@@ -1,7 +1,11 @@
 #pragma once
+#include <cstddef>
 #include <cstdint>
 
 namespace mgemm {
+
+/// The catalogue has no more rows.
+inline constexpr std::size_t most_counted_rows = 1024;
 
 /// Counts one launch of the catalogue's kernel number `row`; nothing for negative numbers, which are no kernels of it.
 void count_launch(std::int32_t row);

@@ -356,6 +356,23 @@ TEST_CASE("memory calls reject what they were not given") {
   REQUIRE(mgemm_free(f.context.handle(), 0) == MGEMM_OK);
   REQUIRE(mgemm_upload(f.context.handle(), 0, f.a.data(), 4) == MGEMM_INVALID_ARGUMENT);
   REQUIRE(mgemm_upload(f.context.handle(), f.operands.a, f.a.data(), -4) == MGEMM_INVALID_ARGUMENT);
+  constexpr std::uint64_t end = std::numeric_limits<std::uint64_t>::max() - 7;
+  REQUIRE(mgemm_upload(f.context.handle(), end, f.a.data(), std::int64_t{1} << 40U) == MGEMM_INVALID_ARGUMENT);
+  Fixture::check_text("destination 0xfffffffffffffff8 and 1099511627776 bytes go past the end of the address space");
+  REQUIRE(mgemm_download(f.context.handle(), f.a.data(), end, 16) == MGEMM_INVALID_ARGUMENT);
+}
+
+TEST_CASE("null where a pointer must be is an error that names it") {
+  Fixture f;
+  REQUIRE(mgemm_warmup(f.context.handle(), nullptr, 1, 16, 1, nullptr, nullptr) == MGEMM_INVALID_ARGUMENT);
+  Fixture::check_text("problems");
+  REQUIRE(mgemm_kernels("all", 0, 1, nullptr, nullptr, nullptr) == MGEMM_INVALID_ARGUMENT);
+  mgemm_plan plan = 0;
+  REQUIRE(mgemm_plan_create(&plan, f.context.handle(), &f.problem, 4) == MGEMM_OK);
+  std::size_t length = 0;
+  REQUIRE(mgemm_plan_describe_json(plan, nullptr, 64, &length) == MGEMM_INVALID_ARGUMENT);
+  Fixture::check_text("buffer");
+  REQUIRE(mgemm_plan_destroy(plan) == MGEMM_OK);
 }
 
 TEST_CASE("evaluate rejects elements outside the output") {

@@ -4,6 +4,8 @@
 #include <set>
 #include <tuple>
 
+#include <fmt/core.h>
+
 #include "catalogue/targets.hpp"
 #include "compile/module_text.hpp"
 #include "compile/source_identity.hpp"
@@ -121,6 +123,29 @@ TEST_CASE("dispatch says of every kernel what it expects, or why it is passed ov
       CAPTURE(row.symbol.view());
       CHECK(log.has(std::string(row.symbol.view())));
     }
+  }
+}
+
+// Catches a cost model that sends few rows to tiles of many, which multiply nothing most of the time and read weights
+// in short lines, or many rows past Hopper's kernels.
+TEST_CASE("few rows go to thin tiles, and many to Hopper's kernels where there are some") {
+  for (const char* const layer :
+       {"768x3072", "1536x80", "48x1536", "1536x768", "2560x10240", "5120x192", "160x5120", "5120x2560", "768x50280"}) {
+    for (const int rows : {1, 16}) {
+      const Problem problem = problem_from_string(fmt::format("nn:bf16:{}x{}", rows, layer));
+      const auto found = candidates(problem, contract_of(problem, sm90_set), 16, boards[0]);
+      CAPTURE(layer, rows, found.front()->symbol.view());
+      CHECK(found.front()->tile_rows == 16);
+    }
+  }
+  for (const char* const text : {"nn:bf16:2048x2560x10240", "nt:f16:2048x2560x10240", "tn:bf16:2048x2560x10240:out=f32",
+                                 "tn:bf16:2048x1536x80:out=f32", "nn:bf16:2048x768x50280:out=f32"}) {
+    const Problem problem = problem_from_string(text);
+    const Contract contract = contract_of(problem, sm90_set);
+    CAPTURE(text);
+    CHECK(candidates(problem, contract, 16, boards[0]).front()->family == Family::wgmma_tile);
+    CHECK(candidates(problem, contract, 8, boards[0]).front()->family == Family::mma_tile);
+    CHECK(candidates(problem, contract, 16, boards[1]).front()->family == Family::mma_tile);
   }
 }
 

@@ -58,7 +58,7 @@ void require_options(const FileOptions& options) {
 void require_equal(const char* rule, const FileOptions& options, const NpyArray& x, const NpyArray& w,
                    std::int64_t of_x, std::int64_t of_w) {
   if (of_x != of_w)
-    bad_input("{} {} and {} {} do not fit each other: {}", options.x, shape_text(x.shape), options.w,
+    bad_input("{} (f32, {}) and {} (f32, {}) do not fit each other: {}", options.x, shape_text(x.shape), options.w,
               shape_text(w.shape), rule);
 }
 
@@ -83,7 +83,7 @@ Array read_bias(const FileOptions& options, const mgemm_problem& problem) {
   NpyArray bias = read_npy(options.bias, 1);
   if (problem.op != MGEMM_OP_NN) bad_input("--bias: only the op nn has a bias");
   if (bias.shape[0] != problem.n)
-    bad_input("{} {}: the bias must have shape {}, one for each column of the output", options.bias,
+    bad_input("{} (f32, {}): the bias must have shape {}, one for each column of the output", options.bias,
               shape_text(bias.shape), shape_text(std::array{problem.n}));
   return Array(bias.values);
 }
@@ -92,7 +92,8 @@ Array read_old(const FileOptions& options, const Matrix& out) {
   NpyArray old = read_npy(options.old, 2);
   const std::array wanted{out.rows, out.columns};
   if (old.shape[0] != out.rows || old.shape[1] != out.columns)
-    bad_input("{} {}: the old output must have shape {}", options.old, shape_text(old.shape), shape_text(wanted));
+    bad_input("{} (f32, {}): the old output must have shape {}", options.old, shape_text(old.shape),
+              shape_text(wanted));
   return Array(old.values);
 }
 

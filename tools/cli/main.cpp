@@ -4,6 +4,7 @@
 #include <new>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <fmt/core.h>
 #include <CLI/CLI.hpp>
@@ -45,6 +46,11 @@ int run_tool(int argc, char** argv) {
     app.parse(argc, argv);
   } catch (const CLI::Success& success) {  // --help, --version
     return app.exit(success);
+  } catch (const CLI::RequiredError& error) {
+    // "A subcommand is required", and which word is none.
+    const std::vector<std::string> words = app.remaining(true);
+    const std::string word = words.empty() ? "" : fmt::format("; '{}' is none", words.front());
+    return complain(fmt::format("{}{} (see mamba-gemm --help)", error.what(), word), exit_bad_input);
   } catch (const CLI::ParseError& error) {
     return complain(fmt::format("{} (see mamba-gemm --help)", error.what()), exit_bad_input);
   }
