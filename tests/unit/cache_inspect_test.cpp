@@ -53,7 +53,7 @@ TEST_CASE("entries are listed with where they came from", "[cache]") {
   CHECK(entries[1].key == second.key);
   CHECK(entries[1].reject == Reject::foreign);
   CHECK_FALSE(entries[1].problem.empty());
-  CHECK(entries[1].age_seconds >= 18000);
+  CHECK(entries[1].age_seconds >= 18000 - 60);  // the clock may be set back a little meanwhile
 
   const Totals totals = cache_totals(store);
   CHECK(totals.entries == 2);
