@@ -33,18 +33,6 @@ struct alignas(2 * sizeof(typename OutputElement<OUT>::Bits)) OutputPair {
   using Bits = typename OutputElement<OUT>::Bits;
   Bits at[2];
 
-  __device__ static __forceinline__ OutputPair of(float first, float second) {
-    OutputPair pair;
-    if constexpr (OUT == F32) {
-      pair.at[0] = first;
-      pair.at[1] = second;
-    } else {
-      const unsigned both = to_halves<OUT>(first, second);
-      pair.at[0] = static_cast<Bits>(both);
-      pair.at[1] = static_cast<Bits>(both >> 16);
-    }
-    return pair;
-  }
   __device__ static __forceinline__ OutputPair read(const Bits* from) {
     return *reinterpret_cast<const OutputPair*>(from);
   }

@@ -90,7 +90,6 @@ constexpr Shape hopper(std::string_view name, std::int32_t rows, std::int32_t co
   return {name, rows, columns, steps, stages, groups, 1, 0, 0, 1, rate, rate, use, true, 0, cluster, ping_pong};
 }
 
-constexpr Use nn_and_nt_only{.nn = true, .tn = false, .nt = true};
 constexpr Use tn_only{.nn = false, .tn = true, .nt = false};
 constexpr Use any_op_or_tn_slices{.nn = true, .tn = true, .nt = true, .sliced = true};
 constexpr Sharing one_group{1};
@@ -101,7 +100,7 @@ constexpr Sharing in_turn{2, 1, true};
 // `pp` ones ping-pong.
 constexpr std::array hopper_shapes{
     hopper("wg128x256", 128, 256, 4, two_blocks, 1001, any_op),
-    hopper("wg256x160", 256, 160, 3, two_groups, 1311, nn_and_nt_only),
+    hopper("wg256x160", 256, 160, 3, two_groups, 1311, nn_and_nt),
     hopper("wg192x192", 192, 192, 4, three_groups, 1180, slices_of_tn),
     hopper("wg128x192", 128, 192, 4, two_groups, 776, slices_of_tn),
     hopper("wg128x160", 128, 160, 5, two_groups, 695, any_op),
@@ -109,10 +108,10 @@ constexpr std::array hopper_shapes{
     hopper("wg128x80", 128, 80, 7, two_groups, 460, any_op_or_tn_slices),
     hopper("wg128x64", 128, 64, 8, two_groups, 368, any_op),
     hopper("wg64x192", 64, 192, 6, one_group, 465, any_op_or_tn_slices),
-    hopper("wg64x64", 64, 64, 8, one_group, 311, nn_and_nt_only),
+    hopper("wg64x64", 64, 64, 8, one_group, 311, nn_and_nt),
     hopper("wg64x32", 64, 32, 8, one_group, 294, any_op),
     hopper("pp128x128", 128, 128, 6, in_turn, 553, any_op),
-    hopper("pp64x192", 64, 192, 6, in_turn, 476, nn_and_nt_only),
+    hopper("pp64x192", 64, 192, 6, in_turn, 476, nn_and_nt),
     hopper("pp64x128", 64, 128, 6, in_turn, 400, tn_only),
 };
 

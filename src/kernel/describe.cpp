@@ -21,6 +21,10 @@ std::int64_t cluster_count(const KernelRow& row, const Problem& problem) {
          ceil_div<std::int64_t>(output_columns(problem), row.tile_columns);
 }
 
+std::int64_t clusters_at_a_time(const KernelRow& row, std::int32_t multiprocessors) {
+  return std::max(multiprocessors / row.cluster, 1);
+}
+
 bool fits_grid(const KernelRow& row, const Problem& problem) {
   constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();  // CUDA's limit of gridDim.x
   return tile_count(row, problem) <= most;
@@ -36,7 +40,7 @@ KernelLaunch describe_grid(const KernelRow& row, const Problem& problem, const C
     // can run at a time. How many really do is a matter of speed alone.
     const bool sliced = row.slices != SliceMode::single;
     const std::int64_t clusters = sliced ? blocks : cluster_count(row, problem);
-    const std::int64_t most = sliced ? clusters : std::max(multiprocessors / row.cluster, 1);
+    const std::int64_t most = sliced ? clusters : clusters_at_a_time(row, multiprocessors);
     launch.cluster = static_cast<std::uint32_t>(sliced ? contract.slices.count : row.cluster);
     blocks = std::min(clusters, most) * launch.cluster;
   }

@@ -17,6 +17,9 @@ std::int64_t tile_count(const KernelRow& row, const Problem& problem);
 /// Clusters of tiles below each other, of a kernel whose blocks stay for one after another.
 std::int64_t cluster_count(const KernelRow& row, const Problem& problem);
 
+/// How many of those clusters run at a time on so many multiprocessors.
+std::int64_t clusters_at_a_time(const KernelRow& row, std::int32_t multiprocessors);
+
 /// Whether the tiles of the output are not more than a grid may hold.
 bool fits_grid(const KernelRow& row, const Problem& problem);
 

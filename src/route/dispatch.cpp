@@ -27,8 +27,8 @@ double startup_clocks(const KernelRow& row) {
 double persistent_clocks(const KernelRow& row, const Problem& problem, double stages, double stage_clocks,
                          std::int32_t multiprocessors) {
   constexpr double not_hidden = 0.6;  // of what storing takes, while another tile is multiplied
-  const std::int64_t at_a_time = std::max(multiprocessors / row.cluster, 1);
-  const auto share = static_cast<double>(ceil_div<std::int64_t>(cluster_count(row, problem), at_a_time));
+  const auto share =
+      static_cast<double>(ceil_div(cluster_count(row, problem), clusters_at_a_time(row, multiprocessors)));
   const double stores = row.ping_pong ? 1 + not_hidden * (share - 1) : share;
   return share * stages * stage_clocks + stores * output_clocks(row);
 }
@@ -107,7 +107,7 @@ std::vector<const KernelRow*> candidates(const Problem& problem, const Contract&
                                          const Board& board) {
   std::vector<const KernelRow*> found;
   for (const KernelRow& row : catalogue()) {
-    if (holds(row, board) && covers(row, problem, contract, alignment)) found.push_back(&row);
+    if (covers(row, problem, contract, alignment) && holds(row, board)) found.push_back(&row);
   }
   // Wider copies first, then by cost.
   const auto key = [&](const KernelRow* row) {
