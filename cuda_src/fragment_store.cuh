@@ -42,9 +42,10 @@ __device__ __forceinline__ void store_inside(const GemmParams& p, const Fragment
   }
 }
 
+// Few sums, every one of which is asked for its bounds.
 template <int OUT, int ROW_BLOCKS, int COLUMN_BLOCKS>
-__device__ __forceinline__ void store_edge(const GemmParams& p, const FragmentSums<ROW_BLOCKS, COLUMN_BLOCKS>& sum,
-                                           long long row, long long column, bool vectors) {
+__device__ __forceinline__ void store_few(const GemmParams& p, const FragmentSums<ROW_BLOCKS, COLUMN_BLOCKS>& sum,
+                                          long long row, long long column, bool vectors) {
 #pragma unroll
   for (int half = 0; half < 2 * ROW_BLOCKS; ++half) {
     OutputPiece<OUT, 2> pieces[COLUMN_BLOCKS];
@@ -58,11 +59,42 @@ __device__ __forceinline__ void store_edge(const GemmParams& p, const FragmentSu
   }
 }
 
+// Many, by way of `places` in shared memory, of which this thread has one for each of its sums, PLACE_STRIDE floats
+// from one to the next: so that a loop goes over them. Without a loop most of a kernel's code would be this, the rarer
+// case.
+template <int OUT, int PLACE_STRIDE, int ROW_BLOCKS, int COLUMN_BLOCKS>
+__device__ __forceinline__ void store_many(const GemmParams& p, const FragmentSums<ROW_BLOCKS, COLUMN_BLOCKS>& sum,
+                                           long long row, long long column, bool vectors, float* places) {
+  constexpr int kTogether = 4;  // are read before the first is written
+  static_assert(COLUMN_BLOCKS % kTogether == 0, "whole turns");
+#pragma unroll
+  for (int i = 0; i < 4 * ROW_BLOCKS * COLUMN_BLOCKS; ++i) places[i * PLACE_STRIDE] = (&sum[0][0][0])[i];
+#pragma unroll 1
+  for (int turn = 0; turn < 2 * ROW_BLOCKS * COLUMN_BLOCKS / kTogether; ++turn) {
+    const int half = turn / (COLUMN_BLOCKS / kTogether);
+    const int first = turn % (COLUMN_BLOCKS / kTogether) * kTogether;
+    const float* const from = places + (half / 2 * COLUMN_BLOCKS * 4 + first * 4 + half % 2 * 2) * PLACE_STRIDE;
+    OutputPiece<OUT, 2> pieces[kTogether];
+#pragma unroll
+    for (int y = 0; y < kTogether; ++y) pieces[y].load(p, row + 8 * half, column + 8 * (first + y), vectors);
+#pragma unroll
+    for (int y = 0; y < kTogether; ++y) {
+      const float pair[2] = {from[4 * y * PLACE_STRIDE], from[(4 * y + 1) * PLACE_STRIDE]};
+      pieces[y].store(p, pair);
+    }
+  }
+}
+
+// How sums that are not all inside the output are stored.
+template <int ROW_BLOCKS, int COLUMN_BLOCKS>
+inline constexpr bool are_few = (ROW_BLOCKS * COLUMN_BLOCKS) <= 6;
+
 // `row` and `column` are the output's for the warp's first element. A part that lies inside the output is stored
-// without a question about each of its elements.
-template <int OUT, int ROW_BLOCKS, int COLUMN_BLOCKS>
+// without a question about each of its elements. `find_places` is called where many sums are not, and gives the places
+// for them.
+template <int OUT, int PLACE_STRIDE, int ROW_BLOCKS, int COLUMN_BLOCKS, class FIND_PLACES>
 __device__ __forceinline__ void store_fragments(const GemmParams& p, const FragmentSums<ROW_BLOCKS, COLUMN_BLOCKS>& sum,
-                                                long long row, long long column) {
+                                                long long row, long long column, FIND_PLACES find_places) {
   const int lane = static_cast<int>(threadIdx.x) % 32;
   const bool vectors = has_vector_rows<OUT, 2>(p);
   const bool is_inside = row + 16 * ROW_BLOCKS <= p.rows && column + 8 * COLUMN_BLOCKS <= p.columns;
@@ -70,8 +102,10 @@ __device__ __forceinline__ void store_fragments(const GemmParams& p, const Fragm
   column += lane % 4 * 2;
   if (vectors && is_inside) {
     store_inside<OUT, ROW_BLOCKS, COLUMN_BLOCKS>(p, sum, row, column);
+  } else if constexpr (are_few<ROW_BLOCKS, COLUMN_BLOCKS>) {
+    store_few<OUT, ROW_BLOCKS, COLUMN_BLOCKS>(p, sum, row, column, vectors);
   } else {
-    store_edge<OUT, ROW_BLOCKS, COLUMN_BLOCKS>(p, sum, row, column, vectors);
+    store_many<OUT, PLACE_STRIDE, ROW_BLOCKS, COLUMN_BLOCKS>(p, sum, row, column, vectors, find_places());
   }
 }
 

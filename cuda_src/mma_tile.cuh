@@ -23,7 +23,9 @@ struct MmaTile {
   static constexpr int kThreads = kComputing + kCopying;
   using A = MmaOperand<TYPE, BM, BK, OP != TN, ALIGN, kCopying>;
   using B = MmaOperand<TYPE, BN, BK, OP == NT, ALIGN, kCopying>;
-  using Warp = MmaWarp<TYPE, A, B, BM / WARP_ROWS / 16, BN / WARP_COLUMNS / 8>;
+  static constexpr int kRowBlocks = BM / WARP_ROWS / 16;
+  static constexpr int kColumnBlocks = BN / WARP_COLUMNS / 8;
+  using Warp = MmaWarp<TYPE, A, B, kRowBlocks, kColumnBlocks>;
   using Sums = typename Warp::Sums;
   static_assert(BM == Warp::kRows * WARP_ROWS && BN == Warp::kColumns * WARP_COLUMNS, "whole fragments");
   // Every group of warps has a ring of stages of its own: a phase of a barrier is known by its parity alone, so whoever
@@ -32,14 +34,18 @@ struct MmaTile {
   static_assert(!kSliced || 64 % BK == 0, "a slice ends with a stage");
 
   // Shared memory: stages; sums of all slices but the first of those side by side; two barriers a stage, it has arrived
-  // and it has been left; and two for the sums. The copy engine permutes by address, so that its stages begin at
-  // multiples of kBase.
+  // and it has been left; and two for the sums, or one for the stages as a whole. The copy engine permutes by address,
+  // so that its stages begin at multiples of kBase.
   static constexpr int kStageBytes = A::kBytes + B::kBytes;
   static constexpr int kSumFloats = Warp::kRows * Warp::kColumns / 32;  // a thread
   static constexpr int kSums = STAGES * kStageBytes;
   static constexpr int kBarriers = kSums + (kGroupsOfWarps - 1) * (128 * kWarps * kSumFloats);
   static constexpr int kSumsReady = kBarriers + 16 * STAGES;
   static constexpr int kSumsTaken = kSumsReady + 8;
+  // Sums on their way to the output have places where the other slices' were, or, when all have left the stages, there.
+  static constexpr bool kStoresByPlaces = !are_few<kRowBlocks, kColumnBlocks>;
+  static constexpr int kStagesLeft = kSumsReady;
+  static_assert(!kStoresByPlaces || kSliced || 4 * BM * BN <= kSums, "a place for each sum");
   static constexpr int kBase = TENSOR_MAPS ? 1024 : 16;
   static constexpr int kSharedBytes = kBarriers + 16 * (STAGES + 1) + (TENSOR_MAPS ? kBase : 0);
   static_assert(!TENSOR_MAPS || (COPY_WARPS == 2 && A::kBytes % kBase == 0 && kStageBytes % kBase == 0), "aligned");
@@ -229,10 +235,12 @@ struct MmaTile {
       barrier_init(turn.left(), kWarps);
       if constexpr (TENSOR_MAPS) publish_barriers();
     }
-    if constexpr (kSliced) {
-      if (threadIdx.x == 32) {
+    if (threadIdx.x == 32) {
+      if constexpr (kSliced) {
         barrier_init(base + kSumsReady, kComputing - 32 * kWarps);
         barrier_init(base + kSumsTaken, 32 * kWarps);
+      } else {
+        barrier_init(base + kStagesLeft, kWarps);
       }
     }
     if constexpr (TENSOR_MAPS) {
@@ -265,7 +273,15 @@ struct MmaTile {
       Turn turn{base + kBarriers};
       multiply(Round(p), 0, first, turn, sum);
     }
-    store_fragments<OUT, BM / WARP_ROWS / 16, BN / WARP_COLUMNS / 8>(p, sum, at.row + row, at.column + column);
+    if constexpr (kStoresByPlaces && !kSliced) {
+      __syncwarp();
+      if (threadIdx.x % 32 == 0) barrier_arrive(base + kStagesLeft);
+    }
+    const auto find_places = [&] {
+      if constexpr (!kSliced) barrier_wait(base + kStagesLeft, 0);
+      return reinterpret_cast<float*>(shared + (kSliced ? kSums : 0)) + threadIdx.x;
+    };
+    store_fragments<OUT, 32 * kWarps, kRowBlocks, kColumnBlocks>(p, sum, at.row + row, at.column + column, find_places);
   }
 };
 

@@ -236,8 +236,8 @@ ProbeBlock expected_block(const Probe& probe, const ProbeBlock& before) {
 }
 
 std::string first_difference(const Probe& probe, const ProbeBlock& expected, const ProbeBlock& got) {
+  if (std::memcmp(expected.bytes.data(), got.bytes.data(), expected.bytes.size()) == 0) return {};
   const auto [at, other] = std::ranges::mismatch(expected.bytes, got.bytes);
-  if (at == expected.bytes.end()) return {};
   const auto byte = static_cast<std::int64_t>(at - expected.bytes.begin());
   const Layout layout = layout_out(probe.problem);
   const std::int64_t index = (byte - expected.out) / size_of(layout.type);

@@ -63,11 +63,11 @@ inline EvaluatorInput input_of(const Launch& launch, const TensorSet& set = sm90
 inline float* out_of(const EvaluatorInput& input) { return static_cast<float*>(input.out); }
 
 /// A correct kernel on a Hopper board.
-inline void compute(const Launch& launch) { evaluate(input_of(launch), Isa::generic, 1); }
+inline void compute(const Launch& launch) { evaluate(input_of(launch), best_isa(), 1); }
 
 /// Correct kernels on a board with these tensor cores.
 inline auto compute_by(const TensorSet& set) {
-  return [set](const Launch& launch) { evaluate(input_of(launch, set), Isa::generic, 1); };
+  return [set](const Launch& launch) { evaluate(input_of(launch, set), best_isa(), 1); };
 }
 
 /// Tensor cores that no contract has.
