@@ -11,8 +11,9 @@ __device__ __forceinline__ void cp_async(unsigned destination, const void* sourc
     asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(destination), "l"(source), "r"(valid)
                  : "memory");
   } else {
-    static_assert(BYTES == 4, "cp.async copies 4 or 16 bytes here");
-    asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;" ::"r"(destination), "l"(source), "r"(valid) : "memory");
+    static_assert(BYTES == 4 || BYTES == 8, "cp.async copies 4, 8 or 16 bytes");
+    asm volatile("cp.async.ca.shared.global [%0], [%1], %3, %2;" ::"r"(destination), "l"(source), "r"(valid), "n"(BYTES)
+                 : "memory");
   }
 }
 

@@ -2,6 +2,7 @@
 // lane / 4 and q = lane % 4.
 #pragma once
 #include "gemm_params.h"
+#include "shared_memory.cuh"
 
 namespace mgemm_kernel {
 
@@ -43,13 +44,6 @@ __device__ __forceinline__ void mma(float (&d)[4], const unsigned (&a)[4], unsig
   } else {
     mma_m16n8k16<TYPE>(d, a, b0, b1);
   }
-}
-
-// A word in shared memory.
-__device__ __forceinline__ unsigned load_shared(unsigned address) {
-  unsigned word;
-  asm volatile("ld.shared.u32 %0, [%1];" : "=r"(word) : "r"(address) : "memory");
-  return word;
 }
 
 // COUNT (2 or 4) 8x8 matrices of 16-bit elements from shared memory: lane l gives the address of row l % 8 of matrix

@@ -17,8 +17,8 @@ struct UnsignedOf<4> {
 };
 
 // An operand gives EXTENT rows (a) or columns (b) of a tile, STEPS reduction steps at a time. ALONG_REDUCTION says
-// which way it is contiguous in memory; shared memory keeps that order, [extent][step] or [step][extent]. ALIGN (16, 4
-// or 2) is what addresses and leading dimensions are multiples of, in bytes.
+// which way it is contiguous in memory; shared memory keeps that order, [extent][step] or [step][extent]. ALIGN (16, 8,
+// 4 or 2) is what addresses and leading dimensions are multiples of, in bytes.
 template <int TYPE, int EXTENT, int STEPS, bool ALONG_REDUCTION, int ALIGN, int THREADS>
 struct MmaOperand {
   static constexpr bool kHalves = TYPE != TF32;

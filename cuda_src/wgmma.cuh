@@ -91,52 +91,67 @@ struct Wgmma;
 #define MGEMM_SUMS14 MGEMM_SUMS13, MGEMM_EIGHT(13)
 #define MGEMM_SUMS15 MGEMM_SUMS14, MGEMM_EIGHT(14)
 #define MGEMM_SUMS16 MGEMM_SUMS15, MGEMM_EIGHT(15)
-#define MGEMM_WGMMA_TEXT(COLUMNS, TYPE, LIST, A, B, TA, TB)                                            \
-  "wgmma.mma_async.sync.aligned.m64n" #COLUMNS "k16.f32." #TYPE "." #TYPE " {" LIST "}, %" #A ", %" #B \
-  ", 1, 1, 1, %" #TA ", %" #TB ";"
-#define MGEMM_WGMMA(COLUMNS, LIST, SUMS, A, B, TA, TB)                                                                \
+#define MGEMM_WGMMA_TEXT(COLUMNS, STEPS, TYPE, LIST, A, B, REST)                                             \
+  "wgmma.mma_async.sync.aligned.m64n" #COLUMNS "k" #STEPS ".f32." #TYPE "." #TYPE " {" LIST "}, " A ", %" #B \
+  ", 1, 1, 1" REST ";"
+#define MGEMM_WGMMA(COLUMNS, LIST, SUMS, N0, N1, N2, N3, N4)                                                          \
   template <>                                                                                                         \
   struct Wgmma<COLUMNS> {                                                                                             \
     template <int TYPE, bool A_TRANSPOSED, bool B_TRANSPOSED>                                                         \
     __device__ static __forceinline__ void run(float (&d)[COLUMNS / 2], unsigned long long a, unsigned long long b) { \
       if constexpr (TYPE == BF16) {                                                                                   \
-        asm volatile(MGEMM_WGMMA_TEXT(COLUMNS, bf16, LIST, A, B, TA, TB)                                              \
+        asm volatile(MGEMM_WGMMA_TEXT(COLUMNS, 16, bf16, LIST, "%" #N0, N1, ", %" #N2 ", %" #N3)                      \
+                     : SUMS                                                                                           \
+                     : "l"(a), "l"(b), "n"(int(A_TRANSPOSED)), "n"(int(B_TRANSPOSED)));                               \
+      } else if constexpr (TYPE == F16) {                                                                             \
+        asm volatile(MGEMM_WGMMA_TEXT(COLUMNS, 16, f16, LIST, "%" #N0, N1, ", %" #N2 ", %" #N3)                       \
                      : SUMS                                                                                           \
                      : "l"(a), "l"(b), "n"(int(A_TRANSPOSED)), "n"(int(B_TRANSPOSED)));                               \
       } else {                                                                                                        \
-        asm volatile(MGEMM_WGMMA_TEXT(COLUMNS, f16, LIST, A, B, TA, TB)                                               \
-                     : SUMS                                                                                           \
-                     : "l"(a), "l"(b), "n"(int(A_TRANSPOSED)), "n"(int(B_TRANSPOSED)));                               \
+        asm volatile(MGEMM_WGMMA_TEXT(COLUMNS, 8, tf32, LIST, "%" #N0, N1, "") : SUMS : "l"(a), "l"(b));              \
       }                                                                                                               \
     }                                                                                                                 \
+    __device__ static __forceinline__ void run(float (&d)[COLUMNS / 2], const unsigned (&a)[4],                       \
+                                               unsigned long long b) {                                                \
+      asm volatile(MGEMM_WGMMA_TEXT(COLUMNS, 8, tf32, LIST, "{%" #N0 ", %" #N1 ", %" #N2 ", %" #N3 "}", N4, "")       \
+                   : SUMS                                                                                             \
+                   : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b));                                             \
+    }                                                                                                                 \
   };
-MGEMM_WGMMA(16, MGEMM_LIST1, MGEMM_SUMS1, 8, 9, 10, 11)
-MGEMM_WGMMA(32, MGEMM_LIST2, MGEMM_SUMS2, 16, 17, 18, 19)
-MGEMM_WGMMA(48, MGEMM_LIST3, MGEMM_SUMS3, 24, 25, 26, 27)
-MGEMM_WGMMA(64, MGEMM_LIST4, MGEMM_SUMS4, 32, 33, 34, 35)
-MGEMM_WGMMA(80, MGEMM_LIST5, MGEMM_SUMS5, 40, 41, 42, 43)
-MGEMM_WGMMA(96, MGEMM_LIST6, MGEMM_SUMS6, 48, 49, 50, 51)
-MGEMM_WGMMA(112, MGEMM_LIST7, MGEMM_SUMS7, 56, 57, 58, 59)
-MGEMM_WGMMA(128, MGEMM_LIST8, MGEMM_SUMS8, 64, 65, 66, 67)
-MGEMM_WGMMA(144, MGEMM_LIST9, MGEMM_SUMS9, 72, 73, 74, 75)
-MGEMM_WGMMA(160, MGEMM_LIST10, MGEMM_SUMS10, 80, 81, 82, 83)
-MGEMM_WGMMA(176, MGEMM_LIST11, MGEMM_SUMS11, 88, 89, 90, 91)
-MGEMM_WGMMA(192, MGEMM_LIST12, MGEMM_SUMS12, 96, 97, 98, 99)
-MGEMM_WGMMA(208, MGEMM_LIST13, MGEMM_SUMS13, 104, 105, 106, 107)
-MGEMM_WGMMA(224, MGEMM_LIST14, MGEMM_SUMS14, 112, 113, 114, 115)
-MGEMM_WGMMA(240, MGEMM_LIST15, MGEMM_SUMS15, 120, 121, 122, 123)
-MGEMM_WGMMA(256, MGEMM_LIST16, MGEMM_SUMS16, 128, 129, 130, 131)
+MGEMM_WGMMA(16, MGEMM_LIST1, MGEMM_SUMS1, 8, 9, 10, 11, 12)
+MGEMM_WGMMA(32, MGEMM_LIST2, MGEMM_SUMS2, 16, 17, 18, 19, 20)
+MGEMM_WGMMA(48, MGEMM_LIST3, MGEMM_SUMS3, 24, 25, 26, 27, 28)
+MGEMM_WGMMA(64, MGEMM_LIST4, MGEMM_SUMS4, 32, 33, 34, 35, 36)
+MGEMM_WGMMA(80, MGEMM_LIST5, MGEMM_SUMS5, 40, 41, 42, 43, 44)
+MGEMM_WGMMA(96, MGEMM_LIST6, MGEMM_SUMS6, 48, 49, 50, 51, 52)
+MGEMM_WGMMA(112, MGEMM_LIST7, MGEMM_SUMS7, 56, 57, 58, 59, 60)
+MGEMM_WGMMA(128, MGEMM_LIST8, MGEMM_SUMS8, 64, 65, 66, 67, 68)
+MGEMM_WGMMA(144, MGEMM_LIST9, MGEMM_SUMS9, 72, 73, 74, 75, 76)
+MGEMM_WGMMA(160, MGEMM_LIST10, MGEMM_SUMS10, 80, 81, 82, 83, 84)
+MGEMM_WGMMA(176, MGEMM_LIST11, MGEMM_SUMS11, 88, 89, 90, 91, 92)
+MGEMM_WGMMA(192, MGEMM_LIST12, MGEMM_SUMS12, 96, 97, 98, 99, 100)
+MGEMM_WGMMA(208, MGEMM_LIST13, MGEMM_SUMS13, 104, 105, 106, 107, 108)
+MGEMM_WGMMA(224, MGEMM_LIST14, MGEMM_SUMS14, 112, 113, 114, 115, 116)
+MGEMM_WGMMA(240, MGEMM_LIST15, MGEMM_SUMS15, 120, 121, 122, 123, 124)
+MGEMM_WGMMA(256, MGEMM_LIST16, MGEMM_SUMS16, 128, 129, 130, 131, 132)
 #undef MGEMM_WGMMA
 #undef MGEMM_WGMMA_TEXT
 #undef MGEMM_EIGHT
 
-// d += a * b: 16 steps of 64 rows and COLUMNS columns. TRANSPOSED says that an operand is contiguous along its rows or
-// columns, not along the reduction. Thread t of the group holds, of rows t / 32 * 16 + t % 32 / 4 and 8 further down,
-// columns 8 * i + t % 4 * 2 and the next: sums 4 * i to 4 * i + 3.
+// d += a * b: 16 steps, of TF32 8, of 64 rows and COLUMNS columns. TRANSPOSED says that an operand is contiguous along
+// its rows or columns, not along the reduction; words must not be. Thread t of the group holds, of rows t / 32 * 16 + t
+// % 32 / 4 and 8 further down, columns 8 * i + t % 4 * 2 and the next: sums 4 * i to 4 * i + 3.
 template <int TYPE, int COLUMNS, bool A_TRANSPOSED, bool B_TRANSPOSED>
 __device__ __forceinline__ void wgmma(float (&d)[COLUMNS / 2], unsigned long long a, unsigned long long b) {
-  static_assert(TYPE == BF16 || TYPE == F16, "a half type");
+  static_assert(TYPE == BF16 || TYPE == F16 || (TYPE == TF32 && !A_TRANSPOSED && !B_TRANSPOSED), "what there is");
   Wgmma<COLUMNS>::template run<TYPE, A_TRANSPOSED, B_TRANSPOSED>(d, a, b);
+}
+
+// The same for TF32, with a in registers: thread t has of its two rows step t % 4, and then of both the step 4 later.
+// They may be written only after a wait.
+template <int COLUMNS>
+__device__ __forceinline__ void wgmma(float (&d)[COLUMNS / 2], const unsigned (&a)[4], unsigned long long b) {
+  Wgmma<COLUMNS>::run(d, a, b);
 }
 
 }  // namespace mgemm_kernel

@@ -1,9 +1,10 @@
-// Products on Hopper's tensor cores (contract MMA_F32): a thread of a warp group of its own lets the copy engine fill
-// stages, from which the other warp groups multiply. Thread blocks stay for one tile after another, so that the stages
-// of the next are filled while the last is stored.
+// Products on Hopper's tensor cores (contracts MMA_F32 and TF32): a thread of a warp group of its own lets the copy
+// engine fill stages, from which the other warp groups multiply. Thread blocks stay for one tile after another, so that
+// the stages of the next are filled while the last is stored.
 #pragma once
 #include "cluster.cuh"
 #include "operand_panels.cuh"
+#include "register_operand.cuh"
 #include "row_store.cuh"
 #include "stage_turn.cuh"
 #include "tile_position.cuh"
@@ -16,33 +17,40 @@ namespace mgemm_kernel {
 // the only one of this block, and the other slices are computed by the other blocks of the cluster.
 enum Schedule { COOPERATIVE = 0, PING_PONG = 1, SLICES = 2 };
 
+// A is the operand of the tensor cores' rows and B that of their columns: a and b, but of TF32's forward product the
+// other way round (register_operand.cuh).
+//
 // CLUSTER thread blocks have tiles below each other: each loads a part of b for all of them. With SLICES a cluster has
 // as many blocks as there are slices instead. OUT is the output's type.
 template <int OP, int TYPE, int OUT, int BM, int BN, int STAGES, int GROUPS, int CLUSTER, int SCHEDULE>
 struct WgmmaTile {
   static constexpr bool kSliced = SCHEDULE == SLICES;
   static constexpr bool kTurns = SCHEDULE == PING_PONG;
-  static constexpr int kGroup = 16;                            // steps of one product
-  static constexpr int kSteps = 64;                            // of a stage
-  static constexpr int kPartRows = kTurns ? BM : BM / GROUPS;  // of a tile, for a warp group
+  static constexpr bool kSwapped = TYPE == TF32 && OP == NN;
+  static constexpr int kSize = TYPE == TF32 ? 4 : 2;
+  static constexpr int kGroup = 32 / kSize;   // steps of one product
+  static constexpr int kSteps = 128 / kSize;  // of a stage
+  static constexpr int kRows = kSwapped ? BN : BM;
+  static constexpr int kColumns = kSwapped ? BM : BN;
+  static constexpr int kPartRows = kTurns ? kRows : kRows / GROUPS;  // of a tile, for a warp group
   static constexpr int kRowBlocks = kPartRows / 64;
   static constexpr int kComputing = 128 * GROUPS;
   static constexpr int kThreads = kComputing + 128;
-  static constexpr bool kAlongA = OP != TN;
-  static constexpr bool kAlongB = OP == NT;
-  using A = OperandPanels<2, BM, kSteps, kAlongA>;
+  static constexpr bool kAlongA = OP != TN && !kSwapped;
+  static constexpr bool kAlongB = OP == NT || kSwapped;
+  using A = OperandPanels<kSize, kRows, kSteps, kAlongA>;
   // Short lines are slow: where a width is no multiple of the longest, the last columns are an operand of their own.
-  static constexpr int kLongColumns = kAlongB ? BN : columns_in_long_lines(BN);
-  static constexpr int kRestColumns = BN - kLongColumns;
+  static constexpr int kLongColumns = kAlongB ? kColumns : columns_in_long_lines(kColumns);
+  static constexpr int kRestColumns = kColumns - kLongColumns;
   static constexpr bool kHasRest = kRestColumns != 0;
-  using B = OperandPanels<2, kLongColumns, kSteps, kAlongB>;
-  using Rest = OperandPanels<2, kHasRest ? kRestColumns : 16, kSteps, false>;
-  using Sums = float[kRowBlocks][BN / 2];
+  using B = OperandPanels<kSize, kLongColumns, kSteps, kAlongB>;
+  using Rest = OperandPanels<kSize, kHasRest ? kRestColumns : 16, kSteps, false>;
+  using Sums = float[kRowBlocks][kColumns / 2];
   using Turn = StageTurn<STAGES>;
   using Store = RowStore<OUT, BN, kRowBlocks * BN / 2>;
-  static_assert(BM % (64 * (kTurns ? 1 : GROUPS)) == 0 && BN % 16 == 0 && BN <= 256, "whole products");
+  static_assert(kRows % (64 * (kTurns ? 1 : GROUPS)) == 0 && kColumns % 16 == 0 && kColumns <= 256, "whole products");
   static_assert(A::kLineBytes == 128 && (!kSliced || CLUSTER == 1) && (!kTurns || GROUPS == 2) &&
-                    (!kSliced || OUT == F32),
+                    (!kSliced || OUT == F32) && (!kSwapped || CLUSTER == 1) && (TYPE != TF32 || OP != TN),
                 "what is supported");
 
   // Shared memory: stages, in the end of slices sums; without slices, a place for each warp to store by; two barriers a
@@ -110,9 +118,9 @@ struct WgmmaTile {
         const unsigned stage = shared + turn.stage * kStageBytes;
         barrier_wait(turn.left(), turn.parity ^ 1);  // at once the first time round
         barrier_expect(turn.arrived(), kStageBytes);
-        A::load(params.a, stage, turn.arrived(), row, step);
-        B::template load<CLUSTER>(params.b, stage + A::kBytes, turn.arrived(), column, step,
-                                  static_cast<int>(walk.rank));
+        A::load(kSwapped ? params.b : params.a, stage, turn.arrived(), kSwapped ? column : row, step);
+        B::template load<CLUSTER>(kSwapped ? params.a : params.b, stage + A::kBytes, turn.arrived(),
+                                  kSwapped ? row : column, step, static_cast<int>(walk.rank));
         if constexpr (kHasRest) {
           Rest::template load<CLUSTER>(params.b_rest, stage + kRest, turn.arrived(),
                                        static_cast<int>(static_cast<unsigned>(column) + kLongColumns), step,
@@ -126,19 +134,47 @@ struct WgmmaTile {
   // Where a warp group's operands begin in stage 0, for the tensor cores.
   struct Descriptors {
     unsigned long long a, b, rest;
+    RegisterOperand<kSteps> words;  // in place of `a` if swapped
     __device__ __forceinline__ Descriptors(unsigned shared, int group)
         : a(matrix_descriptor<A::kLineBytes>(shared + group * kRowBlocks * kBlockBytes, A::kPanelBytes,
                                              8 * A::kLineBytes)),
           b(matrix_descriptor<B::kLineBytes>(shared + A::kBytes, B::kPanelBytes, 8 * B::kLineBytes)),
-          rest(matrix_descriptor<Rest::kLineBytes>(shared + kRest, Rest::kPanelBytes, 8 * Rest::kLineBytes)) {}
+          rest(matrix_descriptor<Rest::kLineBytes>(shared + kRest, Rest::kPanelBytes, 8 * Rest::kLineBytes)),
+          words(shared + group * kRowBlocks * kBlockBytes) {}
   };
-  // From 64 rows to the next, and from 16 steps to the next.
-  static constexpr int kBlockBytes = kAlongA ? 64 * A::kLineBytes : A::kPanelBytes;
-  static constexpr int kGroupBytesA = kAlongA ? 2 * kGroup : kGroup * A::kLineBytes;
-  static constexpr int kGroupBytesB = kAlongB ? 2 * kGroup : kGroup * B::kLineBytes;
+  // From 64 rows to the next, and from a product's steps to the next.
+  static constexpr int kBlockBytes = kAlongA ? 64 * A::kLineBytes : 64 / A::kLineElements * A::kPanelBytes;
+  static constexpr int kGroupBytesA = kAlongA ? kSize * kGroup : kGroup * A::kLineBytes;
+  static constexpr int kGroupBytesB = kAlongB ? kSize * kGroup : kGroup * B::kLineBytes;
   static constexpr int kGroupBytesRest = kGroup * Rest::kLineBytes;
 
-  // The tensor cores may still be at it when this returns.
+  // The tensor cores may still be at it when this returns. COUNT products' steps, from those of `group` on.
+  template <int COUNT>
+  __device__ static __forceinline__ void multiply_groups(const Descriptors& from, int stage, int group, Sums& sum) {
+    if constexpr (kSwapped) {
+      unsigned words[COUNT][kRowBlocks][4];
+#pragma unroll
+      for (int i = 0; i < COUNT; ++i) {
+#pragma unroll
+        for (int block = 0; block < kRowBlocks; ++block) {
+          from.words.load(words[i][block], group + i, stage * kStageBytes + block * kBlockBytes);
+        }
+      }
+      wgmma_fence();
+#pragma unroll
+      for (int i = 0; i < COUNT; ++i) {
+        const unsigned b = (stage * kStageBytes + (group + i) * kGroupBytesB) / 16;
+#pragma unroll
+        for (int block = 0; block < kRowBlocks; ++block) wgmma<kColumns>(sum[block], words[i][block], from.b + b);
+      }
+    } else {
+      wgmma_fence();
+#pragma unroll
+      for (int i = 0; i < COUNT; ++i) multiply_group(from, stage, group + i, sum);
+    }
+    wgmma_commit();
+  }
+
   __device__ static __forceinline__ void multiply_group(const Descriptors& from, int stage, int group, Sums& sum) {
     const unsigned a = (stage * kStageBytes + group * kGroupBytesA) / 16;
     const unsigned b = (stage * kStageBytes + group * kGroupBytesB) / 16;
@@ -155,10 +191,10 @@ struct WgmmaTile {
 
   using LongPart = float[kLongColumns / 2];
   using RestPart = float[kHasRest ? kRestColumns / 2 : 1];
-  __device__ static __forceinline__ LongPart& long_part(float (&sum)[BN / 2]) {
+  __device__ static __forceinline__ LongPart& long_part(float (&sum)[kColumns / 2]) {
     return reinterpret_cast<LongPart&>(sum);
   }
-  __device__ static __forceinline__ RestPart& rest_part(float (&sum)[BN / 2]) {
+  __device__ static __forceinline__ RestPart& rest_part(float (&sum)[kColumns / 2]) {
     return reinterpret_cast<RestPart&>(sum[kLongColumns / 2]);
   }
 
@@ -179,34 +215,37 @@ struct WgmmaTile {
 #pragma unroll
     for (int block = 0; block < kRowBlocks; ++block) {
 #pragma unroll
-      for (int i = 0; i < BN / 2; ++i) sum[block][i] = 0.0f;
+      for (int i = 0; i < kColumns / 2; ++i) sum[block][i] = 0.0f;
     }
     const int steps = range.last - range.first;
     Turn before = turn;
     for (int done = 0; done < steps / kSteps; ++done) {
       barrier_wait(turn.arrived(), turn.parity);
-      wgmma_fence();
-#pragma unroll
-      for (int group = 0; group < kSteps / kGroup; ++group) multiply_group(from, turn.stage, group, sum);
-      wgmma_commit();
-      // While this stage is multiplied the one before is left.
-      wgmma_wait<1>();
-      if (done != 0) leave(before);
-      before = turn;
+      multiply_groups<kSteps / kGroup>(from, turn.stage, 0, sum);
+      if constexpr (kSwapped) {
+        // Registers are free again; the other groups' products keep the tensor cores busy.
+        wgmma_wait<0>();
+        leave(turn);
+      } else {
+        // While this stage is multiplied the one before is left.
+        wgmma_wait<1>();
+        if (done != 0) leave(before);
+        before = turn;
+      }
       turn.advance();
     }
     const int left = steps % kSteps;
     if (left != 0) barrier_wait(turn.arrived(), turn.parity);
     hand_over();
-    wgmma_wait<0>();
-    if (steps >= kSteps) leave(before);
+    if constexpr (!kSwapped) {
+      wgmma_wait<0>();
+      if (steps >= kSteps) leave(before);
+    }
     if (left == 0) return;
       // As many groups as the contract has; the last is filled up with zeros.
 #pragma unroll 1
     for (int group = 0; group * kGroup < left; ++group) {
-      wgmma_fence();
-      multiply_group(from, turn.stage, group, sum);
-      wgmma_commit();
+      multiply_groups<1>(from, turn.stage, group, sum);
       wgmma_wait<0>();
     }
     leave(turn);
@@ -280,14 +319,17 @@ struct WgmmaTile {
     return load_in_block<OutputFour>(shared + four / kFours * kSumLineBytes + four % kFours * 16, slice);
   }
 
-  // Old outputs are on their way to L2 while the products are summed up. `row` is the first of this warp group's.
-  __device__ static __forceinline__ void prefetch_old(const GemmParams& p, long long row, long long column) {
+  // Old outputs are on their way to L2 while the products are summed up.
+  __device__ static __forceinline__ void prefetch_old(const GemmParams& p, const TilePosition& at, int part) {
     using Bits = typename OutputElement<OUT>::Bits;
     constexpr int kLineElements = 128 / sizeof(Bits);
-    constexpr int kLines = (BN + kLineElements - 1) / kLineElements;
+    constexpr int kPart = kSwapped ? kPartRows : BN;  // columns
+    constexpr int kLines = (kPart + kLineElements - 1) / kLineElements;
     const Bits* const out = static_cast<const Bits*>(p.out);
+    const long long row = at.row + (kSwapped ? 0 : part * kPartRows);
+    const long long column = at.column + (kSwapped ? part * kPartRows : 0);
 #pragma unroll 1
-    for (int i = threadIdx.x % 128; i < kPartRows * kLines; i += 128) {
+    for (int i = threadIdx.x % 128; i < (kSwapped ? BM : kPartRows) * kLines; i += 128) {
       const long long x = column + i % kLines * kLineElements;
       const long long y = row + i / kLines;
       if (x < p.columns && y < p.rows) prefetch_line(out + y * p.ldout + x);
@@ -314,7 +356,7 @@ struct WgmmaTile {
     Store store{params, shared + kStores + threadIdx.x / 32 * Store::kBytes};
     while (walk.exists()) {
       const TilePosition at = walk.position(p);
-      if (reads_output(p)) prefetch_old(p, at.row + part * kPartRows, at.column);
+      if (reads_output(p)) prefetch_old(p, at, part);
       if constexpr (kTurns) barrier_wait(mine, parity);
       Sums sum;
       multiply(range, from, turn, sum, [&] {
@@ -325,9 +367,14 @@ struct WgmmaTile {
       } else {
 #pragma unroll
         for (int block = 0; block < kRowBlocks; ++block) {
-          const unsigned row =
-              static_cast<unsigned>(at.row) + part * kPartRows + block * 64 + threadIdx.x % 128 / 32 * 16;
-          store.store(sum[block], row, static_cast<unsigned>(at.column));
+          const unsigned first = part * kPartRows + block * 64;
+          const unsigned row = static_cast<unsigned>(at.row);
+          const unsigned column = static_cast<unsigned>(at.column);
+          if constexpr (kSwapped) {
+            store_transposed<BM>(p, sum[block], row, column + first);
+          } else {
+            store.store(sum[block], row + first + threadIdx.x % 128 / 32 * 16, column);
+          }
         }
       }
       walk.advance(kTurns ? 2 : 1);

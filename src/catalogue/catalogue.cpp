@@ -115,6 +115,35 @@ constexpr std::array hopper_shapes{
     hopper("pp64x128", 64, 128, 6, in_turn, 400, tn_only),
 };
 
+/// The same for words: half the steps in as many bytes and clocks.
+constexpr Shape in_words(Shape shape) {
+  shape.steps /= 2;
+  shape.rate_full /= 2;
+  shape.rate_one /= 2;
+  return shape;
+}
+
+constexpr Use nn_only{.nn = true, .tn = false, .nt = false};
+constexpr Use nt_only{.nn = false, .tn = false, .nt = true};
+// `rs` ones compute the output transposed, with the weight in registers.
+constexpr std::array tf32_hopper_shapes{
+    in_words(hopper("wg128x256", 128, 256, 4, two_blocks, 1030, nt_only)),
+    in_words(hopper("wg256x160", 256, 160, 3, two_groups, 1320, nt_only)),
+    in_words(hopper("wg128x160", 128, 160, 5, two_groups, 695, nt_only)),
+    in_words(hopper("wg128x80", 128, 80, 7, two_groups, 460, nt_only)),
+    in_words(hopper("wg128x64", 128, 64, 8, two_groups, 368, nt_only)),
+    in_words(hopper("wg64x192", 64, 192, 6, one_group, 465, nt_only)),
+    in_words(hopper("wg64x64", 64, 64, 8, one_group, 311, nt_only)),
+    in_words(hopper("wg64x32", 64, 32, 8, one_group, 294, nt_only)),
+    in_words(hopper("pp128x128", 128, 128, 6, in_turn, 553, nt_only)),
+    in_words(hopper("rs256x128", 256, 128, 4, two_groups, 1060, nn_only)),
+    in_words(hopper("rs160x128", 160, 128, 5, two_groups, 740, nn_only)),
+    in_words(hopper("rs128x128", 128, 128, 6, two_groups, 620, nn_only)),
+    in_words(hopper("rs64x128", 64, 128, 8, two_groups, 400, nn_only)),
+    in_words(hopper("rs128x64", 128, 64, 8, one_group, 450, nn_only)),
+    in_words(hopper("rs64x64", 64, 64, 8, one_group, 350, nn_only)),
+};
+
 /// Kernels are all combinations of these, as far as shapes have them.
 struct Variants {
   Family family;
@@ -128,7 +157,8 @@ constexpr std::array f32_only{Type::f32};
 constexpr std::array bf16_or_f32{Type::bf16, Type::f32};
 constexpr std::array f16_or_f32{Type::f16, Type::f32};
 constexpr std::array<std::int32_t, 2> word_alignments{16, 4};
-constexpr std::array<std::int32_t, 3> half_alignments{16, 4, 2};
+constexpr std::array<std::int32_t, 3> tf32_alignments{16, 8, 4};
+constexpr std::array<std::int32_t, 4> half_alignments{16, 8, 4, 2};
 constexpr std::array<std::int32_t, 1> wide_alignment{16};
 
 constexpr std::array all_variants{
@@ -137,7 +167,8 @@ constexpr std::array all_variants{
     Variants{Family::wgmma_tile, Type::bf16, bf16_or_f32, hopper_shapes, wide_alignment},
     Variants{Family::mma_tile, Type::f16, f16_or_f32, half_shapes, half_alignments},
     Variants{Family::wgmma_tile, Type::f16, f16_or_f32, hopper_shapes, wide_alignment},
-    Variants{Family::mma_tile, Type::tf32, f32_only, tf32_shapes, word_alignments},
+    Variants{Family::mma_tile, Type::tf32, f32_only, tf32_shapes, tf32_alignments},
+    Variants{Family::wgmma_tile, Type::tf32, f32_only, tf32_hopper_shapes, wide_alignment},
 };
 
 constexpr bool serves(const Use& use, Op op, bool sliced) {
@@ -253,10 +284,11 @@ constexpr std::int32_t f32_stage_bytes(const KernelRow& row) {
   return 4 * (floats(row.tile_rows, row.op != Op::tn) + floats(row.tile_columns, row.op == Op::nt));
 }
 
-/// As MmaOperand does: lines of words that must be transposed are padded by eight words.
+/// As MmaOperand does: lines of words that it must transpose are padded by eight words.
 constexpr std::int32_t mma_stage_bytes(const KernelRow& row) {
   const auto elements = [&](std::int32_t extent, bool along_reduction) {
-    return row.tile_steps * (extent + (is_half(row.in_type) || along_reduction ? 0 : 8));
+    const bool padded = row.family == Family::mma_tile && !is_half(row.in_type) && !along_reduction;
+    return row.tile_steps * (extent + (padded ? 8 : 0));
   };
   return static_cast<std::int32_t>(size_of(row.in_type)) *
          (elements(row.tile_rows, row.op != Op::tn) + elements(row.tile_columns, row.op == Op::nt));

@@ -39,7 +39,7 @@ Side side_b(const Problem& problem, const KernelRow& row, std::int32_t columns) 
 
 /// How many columns of a tile come in the boxes of b, from the first on.
 std::int32_t long_columns(const KernelRow& row) {
-  const bool has_rest = row.family == Family::wgmma_tile && row.op != Op::nt;
+  const bool has_rest = row.family == Family::wgmma_tile && row.op != Op::nt && is_half(row.in_type);
   return has_rest ? mgemm_kernel::columns_in_long_lines(row.tile_columns) : row.tile_columns;
 }
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "host_kernels/running.hpp"
+#include "numeric/element.hpp"
 
 namespace mgemm::host {
 namespace {
@@ -38,10 +39,21 @@ void for_each_chunk(const Box& box, Visit visit) {
   }
 }
 
+/// Measured on an H200: to nearest even, and a NaN becomes 0x7fffe000.
+void round_words(std::byte* chunk) {
+  for (std::uint32_t i = 0; i < chunk_bytes; i += 4) {
+    std::uint32_t word = 0;
+    std::memcpy(&word, chunk + i, sizeof word);
+    word = (word & 0x7fffffffU) > 0x7f800000U ? 0x7fffe000U : round_to_tf32(word) & ~0x1fffU;
+    std::memcpy(chunk + i, &word, sizeof word);
+  }
+}
+
 void load(const Box& box, std::byte* memory) {
   for_each_chunk(box, [&](std::uint32_t place, const std::byte* from, std::size_t bytes) {
     if (bytes != 0) std::memcpy(memory + place, from, bytes);
     std::memset(memory + place + bytes, 0, chunk_bytes - bytes);
+    if (box.map.rounds_to_tf32 != 0) round_words(memory + place);
   });
 }
 

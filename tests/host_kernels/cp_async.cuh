@@ -8,7 +8,7 @@ namespace mgemm_kernel {
 
 template <int BYTES>
 void cp_async(unsigned destination, const void* source, int valid) {
-  static_assert(BYTES == 16 || BYTES == 4);
+  static_assert(BYTES == 16 || BYTES == 8 || BYTES == 4);
   mgemm::host::start_copy(destination, source, BYTES, valid);
 }
 inline void cp_async_commit() { mgemm::host::commit_copies(); }

@@ -6,6 +6,7 @@
 #include "gemm_params.h"
 #include "host_kernels/block.hpp"
 #include "numeric/encoding.hpp"
+#include "shared_memory.cuh"
 
 namespace mgemm_kernel {
 
@@ -45,11 +46,6 @@ void mma(float (&d)[4], const unsigned (&a)[4], unsigned b0, unsigned b1) {
     }
     d[i] = mgemm::fused_sum({steps, 25}, d[i], row_words, 1, column_words, 1);
   }
-}
-
-inline unsigned load_shared(unsigned address) {
-  return static_cast<unsigned>(mgemm::host::shared_half(address)) |
-         static_cast<unsigned>(mgemm::host::shared_half(address + 2)) << 16U;
 }
 
 template <int COUNT, bool TRANSPOSED>

@@ -77,6 +77,7 @@ struct WarpProduct {
   std::uint64_t a, b;
   std::array<float*, 32> sums;
   std::size_t lanes;
+  std::array<std::array<std::uint32_t, 4>, 32> a_words;  // of the lanes, if a is in registers
 };
 
 struct Warp {

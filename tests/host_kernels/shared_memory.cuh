@@ -14,6 +14,11 @@ inline void store_pair(unsigned shared, float x, float y) {
   const float2 pair{x, y};
   mgemm::host::write_shared(shared, &pair, sizeof pair);
 }
+inline unsigned load_shared(unsigned shared) {
+  unsigned word = 0;
+  mgemm::host::read_shared(shared, &word, sizeof word);
+  return word;
+}
 inline float load_shared_float(unsigned shared) {
   float value = 0;
   mgemm::host::read_shared(shared, &value, sizeof value);

@@ -28,9 +28,15 @@ void give_up_registers() {}
 
 template <int TYPE, int COLUMNS, bool A_TRANSPOSED, bool B_TRANSPOSED>
 void wgmma(float (&d)[COLUMNS / 2], unsigned long long a, unsigned long long b) {
-  static_assert(TYPE == BF16 || TYPE == F16, "a half type");
+  static_assert(TYPE == BF16 || TYPE == F16 || (TYPE == TF32 && !A_TRANSPOSED && !B_TRANSPOSED), "what there is");
   static_assert(COLUMNS % 16 == 0 && COLUMNS <= 256, "a width that there is a text for");
   mgemm::host::start_product({static_cast<mgemm::Type>(TYPE), COLUMNS, A_TRANSPOSED, B_TRANSPOSED}, a, b, d);
+}
+
+template <int COLUMNS>
+void wgmma(float (&d)[COLUMNS / 2], const unsigned (&a)[4], unsigned long long b) {
+  static_assert(COLUMNS % 16 == 0 && COLUMNS <= 256, "a width that there is a text for");
+  mgemm::host::start_product({mgemm::Type::tf32, COLUMNS, false, false}, a, b, d);
 }
 
 }  // namespace mgemm_kernel

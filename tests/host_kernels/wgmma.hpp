@@ -11,6 +11,7 @@ struct ProductShape {
   Type type;
   int columns;
   bool a_transposed, b_transposed;
+  bool a_in_registers = false;
 
   bool operator==(const ProductShape&) const = default;
 };
@@ -24,6 +25,8 @@ void fence_products();
 /// Lets the warp's part of a product be added to `sums`, `columns / 2` a lane. The operands' descriptors are the
 /// hardware's.
 void start_product(const ProductShape& shape, std::uint64_t a, std::uint64_t b, float* sums);
+/// The same with a in registers, four words a lane (PTX ISA, "wgmma", ".tf32").
+void start_product(const ProductShape& shape, const unsigned (&a)[4], std::uint64_t b, float* sums);
 void commit_products();
 /// Until all but the newest `pending` committed groups of products are done.
 void wait_for_products(int pending);

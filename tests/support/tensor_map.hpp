@@ -10,7 +10,8 @@ namespace mgemm::test {
 struct HostTensorMap {
   std::uint64_t address, inner, outer, stride;       // extents in elements, the stride in bytes
   std::uint32_t box_inner, box_outer, size, spread;  // `spread`: bytes of a line that are permuted, 16 if none are
-  std::uint64_t unused[10];
+  std::uint64_t rounds_to_tf32 = 0;
+  std::uint64_t unused[9] = {};
 };
 static_assert(sizeof(HostTensorMap) == sizeof(cuda::TensorMap));
 
@@ -28,6 +29,7 @@ inline cuda::Result encode_on_host(cuda::TensorMap* map, cuda::TensorMapDataType
   constexpr std::uint64_t most_stride = std::uint64_t{1} << 40U;
   HostTensorMap made{};
   made.size = element_bytes(type);
+  made.rounds_to_tf32 = type == cuda::TensorMapDataType::TFloat32 ? 1 : 0;
   made.spread = 16U << static_cast<unsigned>(swizzle);
   made.address = reinterpret_cast<std::uint64_t>(address);
   made.inner = extents[0];
