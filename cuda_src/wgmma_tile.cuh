@@ -148,33 +148,33 @@ struct WgmmaTile {
   static constexpr int kGroupBytesB = kAlongB ? kSize * kGroup : kGroup * B::kLineBytes;
   static constexpr int kGroupBytesRest = kGroup * Rest::kLineBytes;
 
-  // The tensor cores may still be at it when this returns. COUNT products' steps, from those of `group` on.
+  // A's part of COUNT products, where it goes by registers.
   template <int COUNT>
-  __device__ static __forceinline__ void multiply_groups(const Descriptors& from, int stage, int group, Sums& sum) {
-    if constexpr (kSwapped) {
-      unsigned words[COUNT][kRowBlocks][4];
+  struct Words {
+    unsigned at[COUNT][kRowBlocks][4];
+
+    __device__ __forceinline__ void load(const Descriptors& from, int stage, int group) {
 #pragma unroll
       for (int i = 0; i < COUNT; ++i) {
 #pragma unroll
         for (int block = 0; block < kRowBlocks; ++block) {
-          from.words.load(words[i][block], group + i, stage * kStageBytes + block * kBlockBytes);
+          from.words.load(at[i][block], group + i, stage * kStageBytes + block * kBlockBytes);
         }
       }
+    }
+    __device__ __forceinline__ void start(const Descriptors& from, int stage, int group, Sums& sum) const {
       wgmma_fence();
 #pragma unroll
       for (int i = 0; i < COUNT; ++i) {
         const unsigned b = (stage * kStageBytes + (group + i) * kGroupBytesB) / 16;
 #pragma unroll
-        for (int block = 0; block < kRowBlocks; ++block) wgmma<kColumns>(sum[block], words[i][block], from.b + b);
+        for (int block = 0; block < kRowBlocks; ++block) wgmma<kColumns>(sum[block], at[i][block], from.b + b);
       }
-    } else {
-      wgmma_fence();
-#pragma unroll
-      for (int i = 0; i < COUNT; ++i) multiply_group(from, stage, group + i, sum);
+      wgmma_commit();
     }
-    wgmma_commit();
-  }
+  };
 
+  // The tensor cores may still be at it when this returns.
   __device__ static __forceinline__ void multiply_group(const Descriptors& from, int stage, int group, Sums& sum) {
     const unsigned a = (stage * kStageBytes + group * kGroupBytesA) / 16;
     const unsigned b = (stage * kStageBytes + group * kGroupBytesB) / 16;
@@ -208,6 +208,61 @@ struct WgmmaTile {
     }
   }
 
+  static constexpr int kStageGroups = kSteps / kGroup;
+
+  // So many full stages, from `turn`'s on. Of the last the tensor cores may still be at it when this returns; its turn
+  // is returned.
+  __device__ static __forceinline__ Turn multiply_stages(int count, const Descriptors& from, Turn& turn, Sums& sum) {
+    Turn before = turn;
+    for (int done = 0; done < count; ++done) {
+      barrier_wait(turn.arrived(), turn.parity);
+      wgmma_fence();
+#pragma unroll
+      for (int group = 0; group < kStageGroups; ++group) multiply_group(from, turn.stage, group, sum);
+      wgmma_commit();
+      // While this stage is multiplied the one before is left.
+      wgmma_wait<1>();
+      if (done != 0) leave(before);
+      before = turn;
+      turn.advance();
+    }
+    return before;
+  }
+
+  // The same by way of registers, and all are left: while a stage is multiplied the words of the next are loaded.
+  __device__ static __forceinline__ void multiply_words(int count, const Descriptors& from, Turn& turn, Sums& sum) {
+    if (count == 0) return;
+    Words<kStageGroups> words[2];
+    const auto load = [&](int which) {
+      barrier_wait(turn.arrived(), turn.parity);
+      words[which].load(from, turn.stage, 0);
+    };
+    const auto finish = [&](const Turn& of) {
+      wgmma_wait<0>();
+      leave(of);
+    };
+    load(0);
+    int done = 1;
+    for (; done + 1 < count; done += 2) {
+#pragma unroll
+      for (int i = 0; i < 2; ++i) {
+        const Turn before = turn;
+        words[i].start(from, turn.stage, 0, sum);
+        turn.advance();
+        load(1 - i);
+        finish(before);
+      }
+    }
+    words[0].start(from, turn.stage, 0, sum);
+    finish(turn);
+    turn.advance();
+    if (done == count) return;
+    load(1);
+    words[1].start(from, turn.stage, 0, sum);
+    finish(turn);
+    turn.advance();
+  }
+
   // The chains of a tile, or of a slice of it. `hand_over` is called when nothing of this tile is waited for any more.
   template <class HAND_OVER>
   __device__ static __forceinline__ void multiply(const Range& range, const Descriptors& from, Turn& turn, Sums& sum,
@@ -218,34 +273,32 @@ struct WgmmaTile {
       for (int i = 0; i < kColumns / 2; ++i) sum[block][i] = 0.0f;
     }
     const int steps = range.last - range.first;
-    Turn before = turn;
-    for (int done = 0; done < steps / kSteps; ++done) {
-      barrier_wait(turn.arrived(), turn.parity);
-      multiply_groups<kSteps / kGroup>(from, turn.stage, 0, sum);
-      if constexpr (kSwapped) {
-        // Registers are free again; the other groups' products keep the tensor cores busy.
-        wgmma_wait<0>();
-        leave(turn);
-      } else {
-        // While this stage is multiplied the one before is left.
-        wgmma_wait<1>();
-        if (done != 0) leave(before);
-        before = turn;
-      }
-      turn.advance();
+    [[maybe_unused]] Turn last = turn;
+    if constexpr (kSwapped) {
+      multiply_words(steps / kSteps, from, turn, sum);
+    } else {
+      last = multiply_stages(steps / kSteps, from, turn, sum);
     }
     const int left = steps % kSteps;
     if (left != 0) barrier_wait(turn.arrived(), turn.parity);
     hand_over();
     if constexpr (!kSwapped) {
       wgmma_wait<0>();
-      if (steps >= kSteps) leave(before);
+      if (steps >= kSteps) leave(last);
     }
     if (left == 0) return;
       // As many groups as the contract has; the last is filled up with zeros.
 #pragma unroll 1
     for (int group = 0; group * kGroup < left; ++group) {
-      multiply_groups<1>(from, turn.stage, group, sum);
+      if constexpr (kSwapped) {
+        Words<1> words;
+        words.load(from, turn.stage, group);
+        words.start(from, turn.stage, group, sum);
+      } else {
+        wgmma_fence();
+        multiply_group(from, turn.stage, group, sum);
+        wgmma_commit();
+      }
       wgmma_wait<0>();
     }
     leave(turn);

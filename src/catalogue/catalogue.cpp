@@ -81,7 +81,7 @@ struct Sharing {
   bool ping_pong = false;
 };
 
-/// A shape for Hopper. `clocks` is what a stage of 64 steps takes in the middle of a reduction.
+/// A shape for Hopper. `clocks` is what a stage of 64 halves takes in the middle of a reduction.
 constexpr Shape hopper(std::string_view name, std::int32_t rows, std::int32_t columns, std::int32_t stages,
                        const Sharing& sharing, std::int32_t clocks, const Use& use) {
   constexpr std::int32_t steps = 64;
@@ -125,23 +125,28 @@ constexpr Shape in_words(Shape shape) {
 
 constexpr Use nn_only{.nn = true, .tn = false, .nt = false};
 constexpr Use nt_only{.nn = false, .tn = false, .nt = true};
-// `rs` ones compute the output transposed, with the weight in registers.
+// `rs` ones, and `pp` ones for nn, compute the output transposed, with the weight in registers.
 constexpr std::array tf32_hopper_shapes{
-    in_words(hopper("wg128x256", 128, 256, 4, two_blocks, 1030, nt_only)),
-    in_words(hopper("wg256x160", 256, 160, 3, two_groups, 1320, nt_only)),
-    in_words(hopper("wg128x160", 128, 160, 5, two_groups, 695, nt_only)),
-    in_words(hopper("wg128x80", 128, 80, 7, two_groups, 460, nt_only)),
-    in_words(hopper("wg128x64", 128, 64, 8, two_groups, 368, nt_only)),
-    in_words(hopper("wg64x192", 64, 192, 6, one_group, 465, nt_only)),
-    in_words(hopper("wg64x64", 64, 64, 8, one_group, 311, nt_only)),
-    in_words(hopper("wg64x32", 64, 32, 8, one_group, 294, nt_only)),
-    in_words(hopper("pp128x128", 128, 128, 6, in_turn, 553, nt_only)),
-    in_words(hopper("rs256x128", 256, 128, 4, two_groups, 1060, nn_only)),
-    in_words(hopper("rs160x128", 160, 128, 5, two_groups, 740, nn_only)),
-    in_words(hopper("rs128x128", 128, 128, 6, two_groups, 620, nn_only)),
-    in_words(hopper("rs64x128", 64, 128, 8, two_groups, 400, nn_only)),
-    in_words(hopper("rs128x64", 128, 64, 8, one_group, 450, nn_only)),
-    in_words(hopper("rs64x64", 64, 64, 8, one_group, 350, nn_only)),
+    in_words(hopper("wg128x256", 128, 256, 4, two_blocks, 819, nt_only)),
+    in_words(hopper("wg256x160", 256, 160, 3, two_groups, 1050, nt_only)),
+    in_words(hopper("wg128x160", 128, 160, 5, two_groups, 550, nt_only)),
+    in_words(hopper("wg128x80", 128, 80, 7, two_groups, 384, nt_only)),
+    in_words(hopper("wg128x64", 128, 64, 8, two_groups, 317, nt_only)),
+    in_words(hopper("wg64x192", 64, 192, 6, one_group, 430, nt_only)),
+    in_words(hopper("wg64x64", 64, 64, 8, one_group, 310, nt_only)),
+    in_words(hopper("wg64x32", 64, 32, 8, one_group, 282, nt_only)),
+    in_words(hopper("pp128x128", 128, 128, 6, in_turn, 481, nt_only)),
+    in_words(hopper("rs256x128", 256, 128, 4, two_groups, 881, nn_only)),
+    in_words(hopper("rs192x128", 192, 128, 5, two_groups, 676, nn_only)),
+    in_words(hopper("rs160x128", 160, 128, 5, two_groups, 602, nn_only)),
+    in_words(hopper("rs128x192", 128, 192, 4, three_groups, 691, nn_only)),
+    in_words(hopper("rs128x128", 128, 128, 6, two_groups, 522, nn_only)),
+    in_words(hopper("rs96x128", 96, 128, 7, two_groups, 499, nn_only)),
+    in_words(hopper("rs64x128", 64, 128, 8, two_groups, 415, nn_only)),
+    in_words(hopper("rs128x64", 128, 64, 8, one_group, 445, nn_only)),
+    in_words(hopper("rs64x64", 64, 64, 8, one_group, 328, nn_only)),
+    in_words(hopper("rs32x64", 32, 64, 8, one_group, 319, nn_only)),
+    in_words(hopper("pp192x64", 192, 64, 6, in_turn, 561, nn_only)),
 };
 
 /// Kernels are all combinations of these, as far as shapes have them.
