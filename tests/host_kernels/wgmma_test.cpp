@@ -136,4 +136,34 @@ TEST_CASE("the host finds products that are asked for wrongly") {
                   std::logic_error);
 }
 
+// Catches an emulation that forgives a kernel words which the copy engine or a conversion should have rounded, in
+// either operand, or that takes registers for other elements than the hardware does.
+TEST_CASE("words in registers are a's, and must have been rounded") {
+  std::mt19937_64 random(1);
+  float result = 0;
+  const auto run = [&](std::uint32_t a, std::uint32_t b) {
+    host::run_grid({1, 128, lines * 128}, random, [&] {
+      fill(b);
+      __syncthreads();
+      // Of row 8 * 3 + 4 alone (warp 1, lanes 16 to 19), steps 0 to 3 are `a`.
+      const bool mine = threadIdx.x / 32 == 1 && threadIdx.x % 32 / 4 == 4;
+      const unsigned words[4] = {0, mine ? a : 0, 0, 0};
+      float sums[8] = {};
+      wgmma_fence();
+      wgmma<16>(sums, words, matrix_descriptor<128>(0, 0, 1024));
+      wgmma_commit();
+      wgmma_wait<0>();
+      for (int i = 0; i < 8; ++i) {
+        const bool is_row = mine && i % 4 >= 2;
+        if (!is_row && sums[i] != 0) throw std::logic_error("a row that was not asked for");
+        if (is_row) result = sums[i];
+      }
+    });
+    return result;
+  };
+  CHECK(run(0x40400000, 0x3f800000) == 12);  // four times 3 * 1
+  CHECK_THROWS_AS(run(0x40400001, 0x3f800000), std::logic_error);
+  CHECK_THROWS_AS(run(0x40400000, 0x3f801000), std::logic_error);
+}
+
 }  // namespace
