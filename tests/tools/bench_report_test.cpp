@@ -16,7 +16,7 @@ namespace {
 
 bool contains(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
 
-Timing timing(std::vector<double> windows) { return {std::move(windows), 10}; }
+Timing timing(std::vector<double> windows) { return {std::move(windows), 10, 0}; }
 
 Cell cell(const char* problem, double ours, double cublas, double best) {
   Cell made;

@@ -8,8 +8,10 @@
 #include <vector>
 
 #include "array.hpp"
+#include "bench/command_line.hpp"
 #include "bench/data.hpp"
 #include "bench/product.hpp"
+#include "bench/sizes.hpp"
 #include "bench/statistics.hpp"
 #include "bench/suites.hpp"
 #include "failure.hpp"
@@ -207,4 +209,29 @@ TEST_CASE("error bounds fit the types") {
     CHECK(error_bound(mamba_gemm::parse_problem(text)) <= 0.01);
     CHECK(error_bound(mamba_gemm::parse_problem(text)) >= 1e-5);
   }
+}
+
+// Catches operands that the L2 cache serves, graphs that end amid the sets or are shorter or much longer than asked
+// for.
+TEST_CASE("sizes of graphs") {
+  constexpr std::int64_t mebibyte = std::int64_t{1} << 20U;
+  CHECK(sets_for(mebibyte) == 128);
+  CHECK(sets_for(128 * mebibyte - 1) == 2);
+  CHECK(sets_for(1000 * mebibyte) == 2);
+  CHECK(sets_for(3 * mebibyte) == 43);
+  CHECK(sets_for(256) == 4096);
+  CHECK(nodes_for(0, 2) == 8);
+  CHECK(nodes_for(0, 3) == 9);
+  CHECK(nodes_for(2000, 2) == 8);
+  CHECK(nodes_for(100, 2) == 12);
+  CHECK(nodes_for(2, 671) == 671);
+  CHECK(nodes_for(1, 671) == 2 * 671);
+}
+
+// Catches a command line that cannot be pasted into a shell.
+TEST_CASE("the command line is written as a shell takes it") {
+  using namespace std::string_literals;
+  CHECK(shell_words("mamba-gemm\0bench\0nn:bf16:1x2x3\0--rows=1,2\0"s) == "mamba-gemm bench nn:bf16:1x2x3 --rows=1,2");
+  CHECK(shell_words("a b\0\0it's\0"s) == "'a b' '' 'it'\\''s'");
+  CHECK_FALSE(own_command_line().empty());
 }

@@ -13,8 +13,9 @@ using Json = nlohmann::ordered_json;
 
 /// Of one side of a cell.
 struct Timing {
-  std::vector<double> windows_us;  // the time of one product, a window each
-  std::int64_t nodes = 0;          // products of one graph
+  std::vector<double> windows_us;       // the time of one product, a window each
+  std::int64_t nodes = 0;               // products of one graph
+  std::int64_t programmatic_edges = 0;  // of it: products that begin before the one before has ended; -1 unknown
 
   double us() const;
   double spread() const;

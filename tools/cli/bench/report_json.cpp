@@ -8,8 +8,11 @@ Json known(std::uint32_t number) { return number == 0 ? Json(nullptr) : Json(num
 
 Json timing_json(const std::optional<Timing>& timing) {
   if (!timing) return nullptr;
-  return {
-      {"us", timing->us()}, {"spread", timing->spread()}, {"nodes", timing->nodes}, {"windows_us", timing->windows_us}};
+  return {{"us", timing->us()},
+          {"spread", timing->spread()},
+          {"nodes", timing->nodes},
+          {"programmatic_edges", timing->programmatic_edges < 0 ? Json(nullptr) : Json(timing->programmatic_edges)},
+          {"windows_us", timing->windows_us}};
 }
 
 Json cell_json(const Cell& cell, bool versus) {

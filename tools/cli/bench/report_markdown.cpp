@@ -53,6 +53,10 @@ std::string row(const Cell& cell, bool versus) {
                      versus ? versus_cells(cell) : "", rate);
 }
 
+bool overlaps(const Cell* cell) {
+  return (cell->cublas && cell->cublas->programmatic_edges > 0) || (cell->best && cell->best->programmatic_edges > 0);
+}
+
 std::string summary(const Section& section) {
   const auto all = static_cast<std::int64_t>(section.cells.size());
   std::string text = fmt::format("\n{} cells", all);
@@ -60,6 +64,8 @@ std::string summary(const Section& section) {
   if (const Cell* const least = section.minimum())
     text += fmt::format("; cuBLAS / ours: geometric mean {:.3f}, minimum {:.3f} at {}", section.geometric_mean(),
                         *least->ratio(), name_of(least->problem).label);
+  const auto overlapped = std::ranges::count_if(section.cells, overlaps);
+  if (overlapped != 0) text += fmt::format("; {} with programmatic dependent launches of cuBLAS's", overlapped);
   return text + "\n";
 }
 

@@ -45,7 +45,7 @@ void add_roof(std::vector<Roof>& roofs, const std::string& type, double tflops) 
   const auto same = std::ranges::find(roofs, tflops, &Roof::tflops);
   if (same == roofs.end()) {
     roofs.push_back({type, tflops});
-  } else if (same->name.find(type) == std::string::npos) {
+  } else {
     same->name += ", " + type;
   }
 }
