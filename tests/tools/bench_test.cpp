@@ -157,7 +157,7 @@ TEST_CASE("names of cells") {
 }
 
 // Catches data of another seed or range, or whose rows repeat.
-TEST_CASE("the pool is uniform in [-1, 1)") {
+TEST_CASE("the pool is uniform between -1 and 1") {
   const Pool pool(MGEMM_TYPE_F32, 7);
   const auto* const values = reinterpret_cast<const float*>(pool.bytes().data());
   const std::size_t count = pool.bytes().size() / sizeof(float);
