@@ -66,7 +66,7 @@ std::int64_t count_programmatic(const Driver& driver, GraphHandle graph) {
 
 }  // namespace
 
-Driver::Driver() : library("CUDA driver", {"libcuda.so.1"}) {
+Driver::Driver(const std::string& path) : library("CUDA driver", {path}) {
   library.find(init, "cuInit");
   library.find(get_version, "cuDriverGetVersion");
   library.find(get_error_name, "cuGetErrorName");

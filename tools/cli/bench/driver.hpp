@@ -10,7 +10,7 @@ namespace mgemm::cli::bench {
 
 /// The functions of the driver that the bench calls itself.
 struct Driver {
-  Driver();
+  explicit Driver(const std::string& path = "libcuda.so.1");
 
   SharedLibrary library;
   cuda::fn::Init* init = nullptr;

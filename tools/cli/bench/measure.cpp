@@ -25,8 +25,11 @@ double Stopwatch::node_us(const Graph& graph, int replays) const {
 
 Graph fitting_graph(const Stopwatch& stopwatch, std::int64_t sets, const Enqueue& enqueue) {
   constexpr double unknown = 0;
+  constexpr double warm_up_ms = 10;  // what is timed cold has too few nodes
   Graph graph(stopwatch.stream(), nodes_for(unknown, sets), enqueue);
-  const std::int64_t nodes = nodes_for(stopwatch.node_us(graph, 1), sets);
+  const Graph* const graphs[] = {&graph};
+  warm_up(stopwatch, graphs, warm_up_ms);
+  const std::int64_t nodes = nodes_for(stopwatch.node_us(graph, window_replays), sets);
   if (nodes == graph.nodes()) return graph;
   return Graph(stopwatch.stream(), nodes, enqueue);
 }
