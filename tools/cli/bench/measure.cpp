@@ -31,7 +31,7 @@ Graph fitting_graph(const Stopwatch& stopwatch, std::int64_t sets, const Enqueue
   warm_up(stopwatch, graphs, warm_up_ms);
   const std::int64_t nodes = nodes_for(stopwatch.node_us(graph, window_replays), sets);
   if (nodes == graph.nodes()) return graph;
-  return Graph(stopwatch.stream(), nodes, enqueue);
+  return {stopwatch.stream(), nodes, enqueue};
 }
 
 void warm_up(const Stopwatch& stopwatch, std::span<const Graph* const> graphs, double milliseconds) {

@@ -62,12 +62,12 @@ std::string label(double x, double y, const std::string& text, const char* style
   return fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" {}>{}</text>\n", x, y, style, escaped(text));
 }
 
-constexpr auto grid_style = "stroke=\"#dddddd\"";
-constexpr auto fine_style = "stroke=\"#f2f2f2\"";
-constexpr auto frame_style = "stroke=\"#333333\"";
-constexpr auto roof_style = "stroke=\"#666666\" stroke-width=\"1.5\" stroke-dasharray=\"6 3\"";
-constexpr auto middle = "text-anchor=\"middle\"";
-constexpr auto at_end = "text-anchor=\"end\"";
+constexpr auto grid_style = R"(stroke="#dddddd")";
+constexpr auto fine_style = R"(stroke="#f2f2f2")";
+constexpr auto frame_style = R"(stroke="#333333")";
+constexpr auto roof_style = R"(stroke="#666666" stroke-width="1.5" stroke-dasharray="6 3")";
+constexpr auto middle = R"(text-anchor="middle")";
+constexpr auto at_end = R"(text-anchor="end")";
 
 /// Grid lines at 1, 2, ... 9 times each power of ten, with a tick and a number at the power; `draw(place, style)`.
 template <typename Draw>
@@ -97,7 +97,7 @@ std::string grid(const Axis& x, const Axis& y) {
     text += label(left - 10, y.place(value) + 4, fmt::format("{:g}", value), at_end);
   }
   text += label((left + right) / 2, height - 25, "arithmetic intensity, flop / byte", middle);
-  text += label(22, (top + bottom) / 2, "TFLOP/s", "text-anchor=\"middle\" transform=\"rotate(-90 22 300)\"");
+  text += label(22, (top + bottom) / 2, "TFLOP/s", R"-(text-anchor="middle" transform="rotate(-90 22 300)")-");
   return text;
 }
 
@@ -177,7 +177,7 @@ std::string bench_svg(const BenchReport& report, const Roofs& roofs) {
       "font-family=\"sans-serif\" font-size=\"13\" fill=\"#222222\">\n"
       "<rect width=\"{0}\" height=\"{1}\" fill=\"#ffffff\"/>\n",
       width, height);
-  text += label(width / 2, 28, report.header.device, "text-anchor=\"middle\" font-size=\"16\"");
+  text += label(width / 2, 28, report.header.device, R"(text-anchor="middle" font-size="16")");
   return text + grid(x, y) + roof_lines(roofs, x, y) + marks(report, x, y) + legend(report) + "</svg>\n";
 }
 

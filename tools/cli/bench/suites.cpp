@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <ranges>
 #include <system_error>
 
 #include <fmt/core.h>
@@ -100,11 +99,16 @@ std::vector<std::int64_t> row_counts(const std::string& text) {
   return rows;
 }
 
-const Suite& suite_of(const std::string& word) {
-  const auto found = std::ranges::find(table, word, &Suite::name);
-  if (found != table.end()) return *found;
+std::vector<std::string> suite_names() {
   std::vector<std::string> names;
   for (const Suite& suite : table) names.emplace_back(suite.name);
+  return names;
+}
+
+const Suite& suite_of(const std::string& word) {
+  for (const Suite& suite : table)
+    if (suite.name == word) return suite;
+  const std::vector<std::string> names = suite_names();
   const std::string meant = nearest_name(word, names);
   bad_input("'{}' is neither a suite ({}) nor a problem string such as nn:bf16:2048x2560x10240{}", word, listed(names),
             meant.empty() ? "" : fmt::format("; did you mean {}?", meant));
@@ -156,9 +160,7 @@ std::vector<std::string> cells_of(const std::vector<std::string>& words, const F
       any_suite = true;
     }
   }
-  if (words.empty())
-    bad_input("bench needs a suite or a problem string; suites are {}",
-              listed(table | std::views::transform(&Suite::name)));
+  if (words.empty()) bad_input("bench needs a suite or a problem string; suites are {}", listed(suite_names()));
   if (!filter.empty() && !any_suite) bad_input("--type, --op and --rows choose from a suite, and none is named");
   if (cells.empty()) bad_input("--type, --op and --rows leave nothing of {}", listed(words));
   return cells;
