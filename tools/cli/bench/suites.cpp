@@ -100,8 +100,8 @@ std::vector<std::int64_t> row_counts(const std::string& text) {
 }
 
 std::vector<std::string> suite_names() {
-  std::vector<std::string> names;
-  for (const Suite& suite : table) names.emplace_back(suite.name);
+  std::vector<std::string> names(table.size());
+  std::ranges::transform(table, names.begin(), [](const Suite& suite) { return std::string(suite.name); });
   return names;
 }
 
