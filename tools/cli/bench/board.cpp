@@ -2,44 +2,29 @@
 
 #include <array>
 
+#include "bench/nvml_abi.hpp"
 #include "bench/shared_library.hpp"
 
 namespace mgemm::cli::bench {
-namespace {
-
-// What we use of NVML, by its manual.
-struct DeviceTag;
-using NvmlDevice = DeviceTag*;
-enum class NvmlResult : int { success = 0 };
-enum class NvmlClock : int { sm = 1 };
-using NvmlInit = NvmlResult();
-using NvmlShutdown = NvmlResult();
-using NvmlDriverVersion = NvmlResult(char* text, unsigned length);
-using NvmlByBusId = NvmlResult(const char* bus_id, NvmlDevice* device);
-using NvmlClockInfo = NvmlResult(NvmlDevice device, NvmlClock clock, unsigned* mhz);
-using NvmlPowerLimit = NvmlResult(NvmlDevice device, unsigned* milliwatts);
-
-}  // namespace
-
 struct Board::Nvml {
   SharedLibrary library{"NVML", {"libnvidia-ml.so.1"}};
-  NvmlShutdown* shutdown = nullptr;
-  NvmlDriverVersion* driver_version = nullptr;
-  NvmlClockInfo* clock_info = nullptr;
-  NvmlPowerLimit* power_limit = nullptr;
-  NvmlDevice device = nullptr;
+  nvml::fn::Shutdown* shutdown = nullptr;
+  nvml::fn::SystemGetDriverVersion* driver_version = nullptr;
+  nvml::fn::DeviceGetClockInfo* clock_info = nullptr;
+  nvml::fn::DeviceGetPowerManagementLimit* power_limit = nullptr;
+  nvml::Device device = nullptr;
 
   explicit Nvml(const std::string& pci_bus_id) {
-    NvmlInit* init = nullptr;
-    NvmlByBusId* by_bus_id = nullptr;
+    nvml::fn::Init* init = nullptr;
+    nvml::fn::DeviceGetHandleByPciBusId* by_bus_id = nullptr;
     library.find(init, "nvmlInit_v2");
     library.find(by_bus_id, "nvmlDeviceGetHandleByPciBusId_v2");
     library.find(driver_version, "nvmlSystemGetDriverVersion");
     library.find(clock_info, "nvmlDeviceGetClockInfo");
     library.find(power_limit, "nvmlDeviceGetPowerManagementLimit");
     library.find(shutdown, "nvmlShutdown");
-    if (init() != NvmlResult::success) throw Failure("nvmlInit failed");
-    if (by_bus_id(pci_bus_id.c_str(), &device) == NvmlResult::success) return;
+    if (init() != nvml::Result::success) throw Failure("nvmlInit failed");
+    if (by_bus_id(pci_bus_id.c_str(), &device) == nvml::Result::success) return;
     static_cast<void>(shutdown());
     throw Failure("NVML knows no board at " + pci_bus_id);
   }
@@ -62,20 +47,20 @@ Board::~Board() = default;
 
 std::string Board::driver_version() const {
   std::array<char, 96> text{};
-  if (!nvml_ || nvml_->driver_version(text.data(), static_cast<unsigned>(text.size())) != NvmlResult::success)
+  if (!nvml_ || nvml_->driver_version(text.data(), static_cast<unsigned>(text.size())) != nvml::Result::success)
     return "";
   return text.data();
 }
 
 std::uint32_t Board::sm_mhz() const {
   unsigned mhz = 0;
-  return nvml_ && nvml_->clock_info(nvml_->device, NvmlClock::sm, &mhz) == NvmlResult::success ? mhz : 0;
+  return nvml_ && nvml_->clock_info(nvml_->device, nvml::Clock::sm, &mhz) == nvml::Result::success ? mhz : 0;
 }
 
 std::uint32_t Board::power_limit_w() const {
   constexpr unsigned milliwatts_per_watt = 1000;
   unsigned milliwatts = 0;
-  const bool known = nvml_ && nvml_->power_limit(nvml_->device, &milliwatts) == NvmlResult::success;
+  const bool known = nvml_ && nvml_->power_limit(nvml_->device, &milliwatts) == nvml::Result::success;
   return known ? milliwatts / milliwatts_per_watt : 0;
 }
 
