@@ -8,6 +8,7 @@ namespace mgemm::cli {
 void add_info(CLI::App& app, int& exit_code);
 void add_run(CLI::App& app, int& exit_code);
 void add_verify(CLI::App& app, int& exit_code);
+void add_bench(CLI::App& app, int& exit_code);
 void add_cache(CLI::App& app, int& exit_code);
 void add_modules(CLI::App& app, int& exit_code);
 void add_doctor(CLI::App& app, int& exit_code);

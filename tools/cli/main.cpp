@@ -39,6 +39,7 @@ int run_tool(int argc, char** argv) {
   add_info(app, exit_code);
   add_run(app, exit_code);
   add_verify(app, exit_code);
+  add_bench(app, exit_code);
   add_cache(app, exit_code);
   add_modules(app, exit_code);
   add_doctor(app, exit_code);
