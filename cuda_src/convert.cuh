@@ -1,6 +1,7 @@
 // Conversions between f32 and the types of tensor cores (PTX ISA, "cvt"; sm_80).
 #pragma once
 #include "gemm_params.h"
+#include "tf32_bits.cuh"
 
 namespace mgemm_kernel {
 
@@ -49,8 +50,7 @@ __device__ __forceinline__ unsigned to_tf32(unsigned bits) {
   asm("cvt.rn.tf32.f32 %0, %1;" : "=r"(rounded) : "f"(__int_as_float(static_cast<int>(bits))));
   return rounded;
 #else
-  const unsigned rounded = (bits + 0xfffu + (bits >> 13 & 1u)) & ~0x1fffu;
-  return (bits & 0x7fffffffu) > 0x7f800000u ? 0x7fffe000u : rounded;
+  return tf32_bits(bits);
 #endif
 }
 

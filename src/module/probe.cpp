@@ -123,10 +123,22 @@ struct Depth {
 };
 
 Probe make_probe(const KernelRow& row, const TensorSet& set, const Edge& edge, const Depth& reduction, int number) {
-  constexpr std::array<std::pair<float, float>, 4> scalars{
-      {{2.0F, 0.0F}, {-1.25F, 0.0F}, {1.0F, 0.0F}, {0.75F, -0.5F}}};
+  // Whether alpha is 1, whether the old output is read and whether there is a bias: each with each, for kernels may
+  // have a way of their own through any of them. A negative alpha, exceptional values and no bias are what makes a -0.
+  struct Epilogue {
+    float alpha, beta;
+    bool bias, exceptional;
+  };
+  constexpr std::array<Epilogue, 8> epilogues{{{1.0F, 1.0F, false, true},
+                                               {1.0F, 0.0F, true, false},
+                                               {1.0F, 0.0F, false, true},
+                                               {0.75F, -0.5F, false, true},
+                                               {2.0F, 0.0F, true, false},
+                                               {-1.25F, 0.0F, false, true},
+                                               {1.0F, -0.5F, true, true},
+                                               {0.75F, -0.5F, true, false}}};
   const auto& [depth, slice] = reduction;
-  const auto& [alpha, beta] = scalars.at(static_cast<size_t>(number) % scalars.size());
+  const auto& [alpha, beta, bias, exceptional] = epilogues.at(static_cast<size_t>(number));
   const std::int64_t unit = row.alignment / size_of(row.in_type);
   Problem p;
   p.op = row.op;
@@ -135,9 +147,7 @@ Probe make_probe(const KernelRow& row, const TensorSet& set, const Edge& edge, c
   p.m = row.op == Op::tn ? depth : edge.rows;
   p.k = row.op == Op::nn ? depth : row.op == Op::tn ? edge.rows : edge.columns;
   p.n = row.op == Op::nt ? depth : edge.columns;
-  // Exceptional values meet every pair of scalars: a negative alpha without bias is what makes a -0.
-  const bool plain = number % 3 == 1;
-  p.bias = row.op == Op::nn && plain;
+  p.bias = row.op == Op::nn && bias;
   p.alpha = alpha;
   p.beta = beta;
   const auto leading = [&](std::int64_t length) { return (ceil_div(length, unit) + number % 3) * unit; };
@@ -150,7 +160,7 @@ Probe make_probe(const KernelRow& row, const TensorSet& set, const Edge& edge, c
   Contract contract = contract_of(p, set);
   contract.slices = row.slices == SliceMode::single ? Slices{1, depth} : Slices{ceil_div(depth, slice), slice};
   contract.fold = row.slices == SliceMode::f64 ? Fold::f64 : Fold::f32;
-  return {p, contract, unit, wide ? 0 : 1, !plain};
+  return {p, contract, unit, wide ? 0 : 1, exceptional};
 }
 
 }  // namespace

@@ -35,10 +35,26 @@ std::string_view symbol_in(std::string_view line) {
   return line.substr(start, line.find_first_not_of(letters, start) - start);
 }
 
-/// C7510 to C7519: wgmma was serialised, or a wait was put in, which costs most of its speed.
+/// C7510 to C7520: wgmma was serialised, or a wait was put in, which costs most of its speed.
 bool is_advisory(std::string_view line) {
-  const size_t code = line.find("C751");
-  return code != std::string_view::npos && code + 4 < line.size() && line[code + 4] >= '0' && line[code + 4] <= '9';
+  constexpr std::string_view before = "(C";
+  constexpr int first = 7510;
+  constexpr int last = 7520;
+  const size_t start = line.find(before);
+  if (start == std::string_view::npos) return false;
+  int code = 0;
+  std::from_chars(line.data() + start + before.size(), line.data() + line.size(), code);
+  return first <= code && code <= last;
+}
+
+/// Thread blocks of a kernel that a multiprocessor's registers hold. A warp takes them 256 at a time, and warps come in
+/// fours (CUDA's cuda_occupancy.h, for sm_80 and newer).
+std::int32_t blocks_by_registers(std::int32_t registers, std::int32_t threads, std::int32_t of_multiprocessor) {
+  constexpr std::int32_t unit = 256;
+  constexpr std::int32_t warps_at_a_time = 4;
+  const std::int32_t of_warp = ceil_div(std::max(registers, 1) * warp_size, unit) * unit;
+  const std::int32_t warps = of_multiprocessor / of_warp / warps_at_a_time * warps_at_a_time;
+  return warps / ceil_div(threads, warp_size);
 }
 
 }  // namespace
@@ -84,10 +100,10 @@ std::string reason_to_exclude(const KernelRow& row, const ResourceFacts& facts, 
   if (facts.max_threads && *facts.max_threads < row.threads()) {
     return fmt::format("it may run {} threads, {} are needed", *facts.max_threads, row.threads());
   }
-  const std::int32_t registers = facts.registers * row.threads() * row.min_blocks;
-  if (registers > limits.registers_per_multiprocessor) {
-    return fmt::format("{} thread blocks of it need {} registers, a multiprocessor has {}", row.min_blocks, registers,
-                       limits.registers_per_multiprocessor);
+  const std::int32_t blocks = blocks_by_registers(facts.registers, row.threads(), limits.registers_per_multiprocessor);
+  if (blocks < row.min_blocks) {
+    return fmt::format("{} thread blocks of it must be resident, and with {} registers a thread {} are", row.min_blocks,
+                       facts.registers, blocks);
   }
   const std::int32_t shared = row.shared_bytes() + facts.static_shared_bytes;
   if (shared > limits.shared_bytes_per_block) {

@@ -3,48 +3,15 @@
 
 #include <string>
 
-#include "compile/compiler.hpp"
-#include "compile/module_text.hpp"
 #include "context/context.hpp"
 #include "device/current_context.hpp"
+#include "gpu/edited_kernel.hpp"
 #include "gpu/gpu.hpp"
 #include "module/qualify.hpp"
+#include "route/dispatch.hpp"
 
 using namespace mgemm;
 using namespace mgemm::test;
-
-namespace {
-
-/// A kernel of edited sources in the current CUDA context, for a scope.
-class EditedKernel {
- public:
-  EditedKernel(const CudaDevice& device, const KernelRow& row, std::span<const Edit> edits) : driver_(device.driver()) {
-    const EditedSources sources(edits);
-    const DeviceFacts& facts = device.facts();
-    const std::string name(row.module.view());
-    const Compiled compiled =
-        compile(nvrtc(facts.driver_version),
-                {name, module_text(name), sources.files(), target_for(facts.compute_major, facts.compute_minor)});
-    check(driver_.cuModuleLoadDataEx(&module_, compiled.ptx.c_str(), 0, nullptr, nullptr), "cuModuleLoadDataEx");
-    check(driver_.cuModuleGetFunction(&function_, module_, row.symbol.c_str()), "cuModuleGetFunction");
-    check(driver_.cuFuncSetAttribute(function_, cuda::FunctionAttribute::MaxDynamicSharedSizeBytes, row.shared_bytes()),
-          "cuFuncSetAttribute");
-  }
-  ~EditedKernel() { static_cast<void>(driver_.cuModuleUnload(module_)); }
-  EditedKernel(const EditedKernel&) = delete;
-  EditedKernel& operator=(const EditedKernel&) = delete;
-  EditedKernel(EditedKernel&&) = delete;
-  EditedKernel& operator=(EditedKernel&&) = delete;
-
-  cuda::Function function() const { return function_; }
-
- private:
-  const DriverTable& driver_;
-  cuda::Module module_ = nullptr;
-  cuda::Function function_ = nullptr;
-};
-
-}  // namespace
 
 // Catches probes that a kernel passes although it is wrong at a tile's edge, flushes subnormals or lacks a barrier;
 // and, by the sound ones, a refusal for another reason.
@@ -54,9 +21,11 @@ TEST_CASE("qualification refuses kernels that are broken on purpose") {
   const auto context = contexts().lock(gpu.handle());
   CudaDevice& device = *context->cuda;
   const CurrentContext current(device.driver(), device.context());
-  for (const char* symbol : edited_symbols) {
-    const KernelRow& row = *find_kernel(symbol);
-    for (const EditedKernels& edited : edited_kernels()) {
+  const Board board = board_of(device.facts());
+  for (const EditedKernels& edited : edited_kernels()) {
+    for (const char* symbol : edited.symbols) {
+      const KernelRow& row = *find_kernel(symbol);
+      if (!holds(row, board)) continue;
       const EditedKernel kernel(device, row, edited.edits);
       const std::string verdict = qualify(device, row, sm90_set, kernel.function());
       CAPTURE(symbol, edited.name, verdict);

@@ -1,7 +1,9 @@
 // Takes the place of cuda_src/convert.cuh on the host.
 #pragma once
 #include "gemm_params.h"
+#include "host_kernels/cuda_on_host.hpp"
 #include "numeric/element.hpp"
+#include "tf32_bits.cuh"
 
 namespace mgemm_kernel {
 
@@ -18,6 +20,6 @@ float from_half(unsigned short bits) {
   return mgemm::from_half(static_cast<mgemm::Type>(TYPE), bits);
 }
 
-inline unsigned to_tf32(unsigned bits) { return mgemm::round_to_tf32(bits) & ~0x1fffU; }
+inline unsigned to_tf32(unsigned bits) { return tf32_bits(bits); }
 
 }  // namespace mgemm_kernel

@@ -10,11 +10,12 @@
 
 namespace mgemm_kernel {
 
-/// Element `step % 8` of the words of one lane's registers: a half of one, or all of it.
+/// Element `step % 8` of the words of one lane's registers: a half of one, or all of it. Tensor cores do not round to
+/// tf32: they leave the last bits out.
 template <mgemm::Type type>
 auto element_in(unsigned word, int step) {
   if constexpr (type == mgemm::Type::tf32) {
-    return word;
+    return word & ~0x1fffU;
   } else {
     return static_cast<std::uint16_t>(word >> (step % 2 * 16));
   }

@@ -28,18 +28,42 @@ constexpr Edit short_tile{"f32_operand.cuh", "static_cast<int>(extent - first) :
 constexpr Edit flushing{"f32_tile.cuh", "sum[x][y] = __fmaf_rn(a[x], b[y], sum[x][y]);",
                         "asm(\"fma.rn.ftz.f32 %0, %1, %2, %0;\" : \"+f\"(sum[x][y]) : \"f\"(a[x]), \"f\"(b[y]));"};
 
+/// The same for tensor cores: the last row of a and the last column of b do not come.
+constexpr Edit short_operand{"mma_operand.cuh", "static_cast<int>(extent - first) : EXTENT;",
+                             "static_cast<int>(extent - first) : EXTENT - 1;"};
+/// Words are cut off to tf32 and not rounded.
+constexpr Edit not_rounded{"mma_operand.cuh", "values[i] = to_tf32(values[i]);", "static_cast<void>(values[i]);"};
+/// The last steps of a reduction that ends within a stage are left out.
+constexpr Edit short_end{"wgmma_tile.cuh", "group * kGroup < left; ++group", "group * kGroup < left - kGroup; ++group"};
+
+/// One for each operation, with and without slices.
+constexpr std::array<const char*, 4> f32_symbols{"mgemm_f32_nn_single_a16_square", "mgemm_f32_nn_sliced_a4_small",
+                                                 "mgemm_f32_tn_sliced_a16_square", "mgemm_f32_nt_single_a4_thin8"};
+constexpr std::array<const char*, 4> mma_symbols{"mgemm_bf16_nn_single_a16_large", "mgemm_f16_nt_single_a2_square",
+                                                 "mgemm_bf16f32_tn_sliced_a4_slices", "mgemm_tf32_nn_single_a8_square"};
+constexpr std::array<const char*, 2> tf32_symbols{"mgemm_tf32_nn_single_a8_square", "mgemm_tf32_nt_single_a16_square"};
+constexpr std::array<const char*, 4> hopper_symbols{
+    "mgemm_bf16_nn_single_a16_wg128x256", "mgemm_f16f32_tn_single_a16_pp128x128", "mgemm_tf32_nn_single_a16_rs128x128",
+    "mgemm_bf16f32_tn_sliced_a16_wg128x256"};
+
 struct EditedKernels {
   const char* name;
   std::vector<Edit> edits;
   bool is_sound;
+  std::span<const char* const> symbols;
 };
 
 inline std::vector<EditedKernels> edited_kernels() {
-  return {{"as they are", {}, true},
-          {"a late warp, with the barrier", {late_warp}, true},
-          {"a late warp, without it", {late_warp, no_barrier}, false},
-          {"wrong at one edge of a tile", {short_tile}, false},
-          {"wrong for subnormals alone", {flushing}, false}};
+  return {{"as they are", {}, true, f32_symbols},
+          {"a late warp, with the barrier", {late_warp}, true, f32_symbols},
+          {"a late warp, without it", {late_warp, no_barrier}, false, f32_symbols},
+          {"wrong at one edge of a tile", {short_tile}, false, f32_symbols},
+          {"wrong for subnormals alone", {flushing}, false, f32_symbols},
+          {"on tensor cores, as they are", {}, true, mma_symbols},
+          {"on tensor cores, wrong at one edge of a tile", {short_operand}, false, mma_symbols},
+          {"on tensor cores, without rounding to tf32", {not_rounded}, false, tf32_symbols},
+          {"on Hopper, as they are", {}, true, hopper_symbols},
+          {"on Hopper, without the last steps", {short_end}, false, hopper_symbols}};
 }
 
 /// The embedded sources with edits.
@@ -67,9 +91,5 @@ class EditedSources {
   std::vector<std::string> texts_;
   std::vector<EmbeddedFile> files_;
 };
-
-/// One for each operation, with and without slices.
-constexpr std::array edited_symbols{"mgemm_f32_nn_single_a16_square", "mgemm_f32_nn_sliced_a4_small",
-                                    "mgemm_f32_tn_sliced_a16_square", "mgemm_f32_nt_single_a4_thin8"};
 
 }  // namespace mgemm::test

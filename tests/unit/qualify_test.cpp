@@ -97,7 +97,8 @@ TEST_CASE("probes: every kernel gets every class") {
     CAPTURE(row.symbol.view());
     std::set<std::int64_t> rows, columns, rests;
     bool below_a_stage = false, past_all_stages = false, uneven_slice = false, exceptional = false, ordinary = false;
-    bool old_is_read = false, old_is_not = false, scaled = false;
+    std::set<std::array<bool, 3>> epilogues;  // scaled, the old output read, a bias
+    bool negative_zero = false;
     for (const Probe& probe : probes_for(row, sm90_set)) {
       const Problem& p = probe.problem;
       const std::int64_t depth = reduction(p);
@@ -114,16 +115,17 @@ TEST_CASE("probes: every kernel gets every class") {
       uneven_slice |= probe.contract.slices.count > 1 && depth % probe.contract.slices.length != 0;
       exceptional |= probe.exceptional;
       ordinary |= !probe.exceptional;
-      old_is_read |= p.beta != 0;
-      old_is_not |= p.beta == 0;
-      scaled |= p.alpha != 1;
+      epilogues.insert({p.alpha != 1, p.beta != 0, p.bias});
+      negative_zero |= probe.exceptional && p.alpha < 0 && p.beta == 0 && !p.bias;
     }
     for (const std::int64_t edge : {-1, 0, 1}) {
       CHECK(rows.contains(edge));
       CHECK(columns.contains(edge));
     }
     for (const std::int64_t rest : {0, 1, 15}) CHECK(rests.contains(rest));
-    CHECK((below_a_stage && past_all_stages && exceptional && ordinary && old_is_read && old_is_not && scaled));
+    CHECK((below_a_stage && past_all_stages && exceptional && ordinary && negative_zero));
+    // Each with each.
+    CHECK(epilogues.size() == (row.op == Op::nn ? 8 : 4));
     CHECK(uneven_slice == (row.slices != SliceMode::single));
   }
 }
@@ -200,6 +202,27 @@ TEST_CASE("qualify: kernels that are wrong in one way are found out") {
     kernel = [](const fake::Launch& launch) {
       EvaluatorInput input = fake::input_of(launch);
       input.bias = nullptr;
+      evaluate(input, Isa::generic, 1);
+    };
+  }
+  SECTION("the bias is forgotten where alpha is 1 and beta 0") {
+    kernel = [](const fake::Launch& launch) {
+      EvaluatorInput input = fake::input_of(launch);
+      if (input.alpha == 1 && input.beta == 0) input.bias = nullptr;
+      evaluate(input, Isa::generic, 1);
+    };
+  }
+  SECTION("the old output is forgotten where alpha is 1 and there is no bias") {
+    kernel = [](const fake::Launch& launch) {
+      EvaluatorInput input = fake::input_of(launch);
+      if (input.alpha == 1 && input.bias == nullptr) input.beta = 0;
+      evaluate(input, Isa::generic, 1);
+    };
+  }
+  SECTION("alpha is taken for 1 where there is a bias and an old output") {
+    kernel = [](const fake::Launch& launch) {
+      EvaluatorInput input = fake::input_of(launch);
+      if (input.beta != 0 && input.bias != nullptr) input.alpha = 1;
       evaluate(input, Isa::generic, 1);
     };
   }
@@ -397,6 +420,13 @@ TEST_CASE("admission: the assembler's log") {
   CHECK(facts.at("mgemm_two").registers == 255);
   CHECK(facts.at("mgemm_two").local_bytes == 48);
   CHECK(contains(facts.at("mgemm_two").advisory, "C7510"));
+  // The first and the last of those that matter, and their neighbours.
+  for (const auto& [code, counts] : {std::pair(7509, false), {7510, true}, {7519, true}, {7520, true}, {7521, false}}) {
+    const std::string word = fmt::format("(C{}) Potential Performance Loss", code);
+    const auto logged = read_assembler_log("Compiling entry function 'mgemm_one'\nptxas info    : " + word);
+    CHECK(contains(logged.at("mgemm_one").advisory, counts ? word : ""));
+    CHECK(logged.at("mgemm_one").advisory.empty() == !counts);
+  }
   CHECK(read_assembler_log("").empty());
   CHECK(read_assembler_log("Used 12 registers\n").empty());
 }
@@ -416,7 +446,11 @@ TEST_CASE("admission: what excludes a kernel") {
   refused([](auto& f, auto&) { f.local_bytes = 8; }, "spills 8 bytes");
   refused([](auto& f, auto&) { f.advisory = "C7512"; }, "C7512");
   refused([&](auto& f, auto&) { f.max_threads = row.threads() - 1; }, "threads");
-  refused([&](auto& f, auto&) { f.registers = 65536 / (row.threads() * row.min_blocks) + 1; }, "registers");
+  // Warps take registers in eights a thread, and come in fours.
+  REQUIRE((row.threads() == 128 && row.min_blocks == 3));
+  refused([&](auto& f, auto&) { f.registers = 169; }, "3 thread blocks of it must be resident, and with 169 registers");
+  const ResourceFacts most{.registers = 168, .max_threads = row.threads()};
+  CHECK(reason_to_exclude(row, most, limits) == "");
   refused([&](auto& f, auto& l) { l.shared_bytes_per_block = row.shared_bytes() + (f.static_shared_bytes = 16) - 1; },
           "shared memory");
 }

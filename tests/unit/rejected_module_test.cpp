@@ -66,7 +66,7 @@ std::map<std::string, std::pair<std::int32_t, std::string>> inventory() {
 // Catches an advisory that is not read where PTX is loaded through the driver, or where machine code has its log.
 TEST_CASE("rejected: a kernel whose wgmma is serialised is passed over, whoever assembled it") {
   const std::string first = first_choice();
-  const int number = GENERATE(10, 14, 19);
+  const int number = GENERATE(10, 14, 20);
   const bool machine_code = GENERATE(false, true);
   CAPTURE(number, machine_code);
   FakeBoard board;
