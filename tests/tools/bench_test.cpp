@@ -5,6 +5,7 @@
 #include <limits>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "array.hpp"
@@ -12,10 +13,10 @@
 #include "bench/data.hpp"
 #include "bench/product.hpp"
 #include "bench/sizes.hpp"
-#include "bench/statistics.hpp"
 #include "bench/suites.hpp"
 #include "failure.hpp"
 #include "mamba_gemm/mamba_gemm.hpp"
+#include "statistics.hpp"
 #include "support/test.hpp"
 
 using namespace mgemm::cli;
@@ -83,6 +84,21 @@ TEST_CASE("suites have the cells they are documented with") {
                                                      "nn:f16:2048x768x50280", "nn:f16:2048x768x50280:out=f32"});
 }
 
+// Catches a projection that is added to a model and not to the rows of one token.
+TEST_CASE("decode has the layers of mamba and of head") {
+  const auto widths = [](const std::string& name) {
+    std::set<std::pair<std::int64_t, std::int64_t>> found;
+    for (const std::string& cell : expanded(name, {.types = {"bf16"}, .ops = {"nn"}, .rows = {}})) {
+      const mgemm_problem problem = mamba_gemm::parse_problem(cell);
+      found.emplace(problem.k, problem.n);
+    }
+    return found;
+  };
+  std::set<std::pair<std::int64_t, std::int64_t>> together = widths("mamba");
+  together.merge(widths("head"));
+  CHECK(widths("decode") == together);
+}
+
 // Catches weight gradients that do not accumulate into f32, which is what they are compared with cuBLAS for.
 TEST_CASE("weight gradients accumulate into f32") {
   for (const std::string& cell : expanded("train", {.types = {}, .ops = {"tn"}, .rows = {}})) {
@@ -128,8 +144,8 @@ TEST_CASE("statistics") {
   CHECK(quantile({1, 2}, 0.25) == 1.25);
   CHECK(quantile({7}, 0.75) == 7);
   CHECK(quantile({1, 2, 3}, 1) == 3);
-  CHECK(near(mgemm::cli::bench::spread({5, 1, 4, 2, 3}), 2.0 / 3));
-  CHECK(mgemm::cli::bench::spread({}) == 0);
+  CHECK(near(mgemm::cli::spread({5, 1, 4, 2, 3}), 2.0 / 3));
+  CHECK(mgemm::cli::spread({}) == 0);
   const std::array ratios{0.5, 2.0, 8.0};
   CHECK(near(geometric_mean(ratios), 2));
   CHECK(geometric_mean({}) == 0);

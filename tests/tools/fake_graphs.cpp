@@ -41,10 +41,6 @@ extern "C" {
 FakeGraphs* fake_graphs() { return &state; }
 
 Result cuInit(unsigned /*flags*/) { return Result::Success; }
-Result cuDriverGetVersion(int* version) {
-  *version = 13000;
-  return Result::Success;
-}
 Result cuGetErrorName(Result /*error*/, const char** text) {
   *text = "CUDA_ERROR_FAKE";
   return Result::Success;

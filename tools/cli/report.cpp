@@ -1,12 +1,12 @@
 #include "report.hpp"
 
-#include <algorithm>
 #include <bit>
 #include <string_view>
 
 #include <fmt/core.h>
 
 #include "cache_report.hpp"
+#include "statistics.hpp"
 
 namespace mgemm::cli {
 namespace {
@@ -15,13 +15,6 @@ template <std::size_t Size>
 std::string text_of(const char (&field)[Size]) {
   const std::string_view all(field, Size);
   return std::string(all.substr(0, all.find('\0')));
-}
-
-double median(std::vector<double> values) {
-  if (values.empty()) return 0;
-  std::sort(values.begin(), values.end());
-  const std::size_t half = values.size() / 2;
-  return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
 }
 
 double tera_flops(const RunReport& report, double seconds) {

@@ -68,7 +68,6 @@ std::int64_t count_programmatic(const Driver& driver, GraphHandle graph) {
 
 Driver::Driver(const std::string& path) : library("CUDA driver", {path}) {
   library.find(init, "cuInit");
-  library.find(get_version, "cuDriverGetVersion");
   library.find(get_error_name, "cuGetErrorName");
   library.find(get_error_string, "cuGetErrorString");
   library.find(device_get, "cuDeviceGet");

@@ -14,7 +14,6 @@ struct Driver {
 
   SharedLibrary library;
   cuda::fn::Init* init = nullptr;
-  cuda::fn::DriverGetVersion* get_version = nullptr;
   cuda::fn::GetErrorName* get_error_name = nullptr;
   cuda::fn::GetErrorString* get_error_string = nullptr;
   cuda::fn::DeviceGet* device_get = nullptr;
@@ -54,7 +53,6 @@ class PrimaryContext {
   PrimaryContext(PrimaryContext&&) = delete;
   PrimaryContext& operator=(PrimaryContext&&) = delete;
 
-  cuda::Device device() const { return device_; }
   /// As NVML takes it.
   std::string pci_bus_id() const;
 

@@ -3,13 +3,13 @@
 #include <algorithm>
 
 #include "bench/product.hpp"
-#include "bench/statistics.hpp"
+#include "statistics.hpp"
 
 namespace mgemm::cli::bench {
 
 double Timing::us() const { return median(windows_us); }
 
-double Timing::spread() const { return bench::spread(windows_us); }
+double Timing::spread() const { return cli::spread(windows_us); }
 
 std::optional<double> Cell::ratio() const {
   if (!ours || !cublas || ours->us() <= 0) return std::nullopt;
@@ -20,7 +20,7 @@ double Section::geometric_mean() const {
   std::vector<double> ratios;
   for (const Cell* const cell : cells)
     if (const std::optional<double> ratio = cell->ratio()) ratios.push_back(*ratio);
-  return bench::geometric_mean(ratios);
+  return cli::geometric_mean(ratios);
 }
 
 const Cell* Section::minimum() const {

@@ -28,17 +28,13 @@ constexpr std::array default_and_f32{""sv, "f32"sv};
 // The projections of Mamba models with 768 and 2560 features.
 constexpr std::array<Layer, 8> mamba_layers{
     {{768, 3072}, {1536, 80}, {48, 1536}, {1536, 768}, {2560, 10240}, {5120, 192}, {160, 5120}, {5120, 2560}}};
-constexpr std::array<Layer, 9> decode_layers{{{768, 3072},
-                                              {1536, 80},
-                                              {48, 1536},
-                                              {1536, 768},
-                                              {2560, 10240},
-                                              {5120, 192},
-                                              {160, 5120},
-                                              {5120, 2560},
-                                              {768, 50280}}};
 constexpr std::array<Layer, 2> train_layers{{{2560, 10240}, {5120, 2560}}};
 constexpr std::array<Layer, 1> head_layers{{{768, 50280}}};
+constexpr auto decode_layers = [] {
+  std::array<Layer, mamba_layers.size() + head_layers.size()> layers;
+  std::ranges::copy(head_layers, std::ranges::copy(mamba_layers, layers.begin()).out);
+  return layers;
+}();
 constexpr std::array<Layer, 4> cubes{{{1024, 1024}, {2048, 2048}, {4096, 4096}, {8192, 8192}}};
 
 constexpr std::array<std::int64_t, 3> mamba_rows{256, 2048, 8192};

@@ -1,4 +1,4 @@
-#include "bench/statistics.hpp"
+#include "statistics.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -7,7 +7,7 @@
 #include <numeric>
 #include <utility>
 
-namespace mgemm::cli::bench {
+namespace mgemm::cli {
 
 double quantile(std::vector<double> values, double fraction) {
   if (values.empty()) return 0;
@@ -33,4 +33,4 @@ double geometric_mean(std::span<const double> values) {
   return std::exp(sum / static_cast<double>(values.size()));
 }
 
-}  // namespace mgemm::cli::bench
+}  // namespace mgemm::cli

@@ -2,7 +2,7 @@
 #include <span>
 #include <vector>
 
-namespace mgemm::cli::bench {
+namespace mgemm::cli {
 
 /// The value below which a fraction of the values lies, interpolated linearly between neighbours; 0 of no values.
 double quantile(std::vector<double> values, double fraction);
@@ -15,4 +15,4 @@ double spread(const std::vector<double>& values);
 /// Of positive values; 0 of none.
 double geometric_mean(std::span<const double> values);
 
-}  // namespace mgemm::cli::bench
+}  // namespace mgemm::cli
