@@ -3,9 +3,12 @@
 #include <string_view>
 #include <vector>
 
+#include "bad_commands.hpp"
 #include "process.hpp"
 #include "support/test.hpp"
 
+using mgemm::test::BadCommand;
+using mgemm::test::check_refused;
 using mgemm::test::Finished;
 using mgemm::test::run_tool;
 
@@ -17,7 +20,7 @@ bool contains(const std::string& text, std::string_view part) { return text.find
 
 // Catches a wrong exit code, and a message without the argument, its value or the rule.
 TEST_CASE("bench refuses what it cannot time") {
-  const std::pair<std::vector<std::string>, const char*> cases[] = {
+  const BadCommand commands[] = {
       {{"bench"}, "bench needs a suite or a problem string; suites are mamba"},
       {{"bench", "mamab"}, "'mamab' is neither a suite"},
       {{"bench", "nn:bf16:8x8"}, "MGEMM_INVALID_ARGUMENT"},
@@ -37,14 +40,7 @@ TEST_CASE("bench refuses what it cannot time") {
        "--cublas /nowhere/lib.so: must be a cuBLASLt"},
       {{"bench", "mamba", "--vs", "cublas", "--cublas", MGEMM_FAKE_LIBRARIES "/driver_12_4.so"}, "has no cublasLt"},
   };
-  for (const auto& [arguments, reason] : cases) {
-    const Finished done = run_tool(arguments);
-    CAPTURE(arguments, reason, done.out, done.err);
-    CHECK(done.exit_code == 2);
-    CHECK(done.out.empty());
-    CHECK(done.err.starts_with("mamba-gemm: "));
-    CHECK(contains(done.err, reason));
-  }
+  check_refused(commands);
 }
 
 // Catches a missing GPU that is not the library's error, or advice to take the reference device, which is not timed;

@@ -8,9 +8,12 @@
 
 #include <nlohmann/json.hpp>
 
+#include "bad_commands.hpp"
 #include "process.hpp"
 #include "support/test.hpp"
 
+using mgemm::test::BadCommand;
+using mgemm::test::check_refused;
 using mgemm::test::Finished;
 using mgemm::test::run_tool;
 using nlohmann::json;
@@ -194,7 +197,7 @@ TEST_CASE("verify prints the report of a shadow run") {
 
 // Catches a wrong exit code, and an error on stdout or without the value that was wrong.
 TEST_CASE("usage errors exit with 2") {
-  const std::pair<std::vector<std::string>, const char*> cases[] = {
+  const BadCommand commands[] = {
       {{}, "subcommand"},
       {{"bogus"}, "mamba-gemm: "},
       {{"run"}, "needs a problem string"},
@@ -215,14 +218,7 @@ TEST_CASE("usage errors exit with 2") {
       {{"verify", "nn:f32:8x8x8x8"}, "MGEMM_INVALID_ARGUMENT"},
       {{"cache"}, "subcommand"},
   };
-  for (const auto& [arguments, reason] : cases) {
-    const Finished done = run_tool(arguments);
-    CAPTURE(arguments, reason, done.out, done.err);
-    CHECK(done.exit_code == 2);
-    CHECK(done.out.empty());
-    CHECK(done.err.starts_with("mamba-gemm: "));
-    CHECK(contains(done.err, reason));
-  }
+  check_refused(commands);
 }
 
 // Catches a silent fallback: a GPU that was asked for and is not there is the library's error, with the way out named.
