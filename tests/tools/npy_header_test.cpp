@@ -111,6 +111,29 @@ TEST_CASE("npy headers that are refused, with the reason") {
   CHECK(contains(error_of(dict({d, f, "'shape': " + many + ")"})), "more than 64 dimensions"));
 }
 
+// Catches a message that leaves the reader of it to find out what the file has, or what it should have.
+TEST_CASE("npy headers that are refused show the value and what is read") {
+  const auto error_with = [](const std::string& descr, const std::string& order, const std::string& shape) {
+    return error_of("{'descr': " + descr + ", 'fortran_order': " + order + ", 'shape': " + shape + ", }\n");
+  };
+  CHECK(error_with("[('a', '<f4'), ('b', '<i4')]", "False", "(3, 4)") ==
+        "bad header at byte 10: descr '[('a', '<f4'), ('b', '<i4')]': a structured dtype; only '<f4' is read");
+  CHECK(error_with("4", "False", "(3, 4)") ==
+        "bad header at byte 10: descr '4': a string expected; only '<f4' is read");
+  CHECK(error_with("'\\x3cf4'", "False", "(3, 4)") ==
+        "bad header at byte 10: an escape in the string '\\x3cf4'; none is read");
+  CHECK(error_with("'<f4'", "1", "(3, 4)") ==
+        "bad header at byte 34: fortran_order '1': True or False expected; only False is read");
+  const std::string rule = "; a tuple of sizes from 0 to 2^63 - 1 such as (3, 4) is read";
+  CHECK(error_with("'<f4'", "False", "[3, 4]") == "bad header at byte 50: shape '[3, 4]': '(' expected" + rule);
+  CHECK(error_with("'<f4'", "False", "(3, -4)") == "bad header at byte 54: shape '(3, -4)': a negative size" + rule);
+  CHECK(error_with("'<f4'", "False", "(3)") ==
+        "bad header at byte 53: shape '(3)': a tuple of one size needs its comma" + rule);
+  CHECK(error_with("'<f4'", "False", "(3.5, 4)") ==
+        "bad header at byte 52: shape '(3.5, 4)': ',' or ')' expected" + rule);
+  CHECK(contains(error_with("'<f4'", "False", "(3, 4"), "shape '(3, 4, }\\x0a': a size expected"));
+}
+
 // Catches a message that passes a file's control characters on to a terminal.
 TEST_CASE("texts of a file are shown printable and short") {
   CHECK(mgemm::cli::in_quotes("a\x1b[2J\xff") == "'a\\x1b[2J\\xff'");

@@ -30,7 +30,7 @@ class Parser {
       } else if (key == "shape") {
         store(key, shape, tuple());
       } else {
-        fail("unknown key {}", in_quotes(key));
+        fail("unknown key {}; descr, fortran_order and shape are read", in_quotes(key));
       }
       if (accept(',')) continue;
       expect('}', "the end of the dictionary");
@@ -57,6 +57,26 @@ class Parser {
     slot = std::move(value);
   }
 
+  /// The same about the value that begins at a byte: what is there, and what may be.
+  template <typename... Args>
+  [[noreturn]] void fail_value(const char* key, std::size_t begin, const char* accepted,
+                               fmt::format_string<Args...> format, Args&&... args) const {
+    fail("{} {}: {}; {}", key, in_quotes(value_at(begin)), fmt::format(format, std::forward<Args>(args)...), accepted);
+  }
+
+  /// As far as it can be told: up to a comma or the end of the dictionary outside of brackets.
+  std::string_view value_at(std::size_t begin) const {
+    int depth = 0;
+    std::size_t end = begin;
+    for (; end < text_.size(); ++end) {
+      const char c = text_[end];
+      if (depth == 0 && (c == ',' || c == '}')) break;
+      if (c == '(' || c == '[') ++depth;
+      if (c == ')' || c == ']') --depth;
+    }
+    return text_.substr(begin, end - begin);
+  }
+
   /// The next byte that is not white space.
   std::optional<char> peek() {
     at_ = std::min(text_.find_first_not_of(" \t\r\n\f", at_), text_.size());
@@ -79,15 +99,18 @@ class Parser {
     if (!quote || (*quote != '\'' && *quote != '"')) fail("a string expected for {}", what);
     const std::size_t begin = at_ + 1;
     const std::size_t end = text_.find(*quote, begin);
-    if (end == std::string_view::npos) fail("a string that does not end");
+    if (end == std::string_view::npos) fail("the string {} does not end", in_quotes(text_.substr(begin)));
     const std::string_view value = text_.substr(begin, end - begin);
-    if (value.find('\\') != std::string_view::npos) fail("an escape in a string");
+    if (value.find('\\') != std::string_view::npos) fail("an escape in the string {}; none is read", in_quotes(value));
     at_ = end + 1;
     return std::string(value);
   }
 
   std::string dtype() {
-    if (peek() == '[') fail("a structured dtype; only '<f4' is read");
+    constexpr const char* accepted = "only '<f4' is read";
+    const char first = peek().value_or('\0');
+    if (first == '[') fail_value("descr", at_, accepted, "a structured dtype");
+    if (first != '\'' && first != '"') fail_value("descr", at_, accepted, "a string expected");
     return string("descr");
   }
 
@@ -98,34 +121,43 @@ class Parser {
       at_ += word.size();
       return value;
     }
-    fail("True or False expected for fortran_order");
+    fail_value("fortran_order", at_, "only False is read", "True or False expected");
   }
 
   std::vector<std::int64_t> tuple() {
     std::vector<std::int64_t> sizes;
-    expect('(', "shape");
+    peek();
+    const std::size_t begin = at_;
+    if (!accept('(')) fail_shape(begin, "'(' expected");
     while (!accept(')')) {
-      if (sizes.size() == most_dimensions) fail("more than {} dimensions", most_dimensions);
-      sizes.push_back(size());
+      if (sizes.size() == most_dimensions) fail_shape(begin, "more than {} dimensions", most_dimensions);
+      sizes.push_back(size(begin));
       if (accept(',')) continue;
-      expect(')', "the end of shape");
-      if (sizes.size() == 1) fail("a tuple of one size needs its comma");
+      if (!accept(')')) fail_shape(begin, "',' or ')' expected");
+      if (sizes.size() == 1) fail_shape(begin, "a tuple of one size needs its comma");
       break;
     }
     return sizes;
   }
 
-  std::int64_t size() {
+  template <typename... Args>
+  [[noreturn]] void fail_shape(std::size_t shape, fmt::format_string<Args...> format, Args&&... args) const {
+    fail_value("shape", shape, "a tuple of sizes from 0 to 2^63 - 1 such as (3, 4) is read", format,
+               std::forward<Args>(args)...);
+  }
+
+  /// Of the shape that begins at that byte.
+  std::int64_t size(std::size_t shape) {
     const std::optional<char> first = peek();
-    if (first == '-') fail("a negative size in shape");
+    if (first == '-') fail_shape(shape, "a negative size");
     const std::size_t begin = at_;
     const std::size_t end = std::min(text_.find_first_not_of("0123456789", begin), text_.size());
     const std::string_view digits = text_.substr(begin, end - begin);
-    if (digits.empty()) fail("a size expected in shape");
-    if (digits.size() > 1 && digits.front() == '0') fail("a size with leading zeros");
+    if (digits.empty()) fail_shape(shape, "a size expected");
+    if (digits.size() > 1 && digits.front() == '0') fail_shape(shape, "a size with leading zeros");
     std::int64_t value = 0;
     const std::from_chars_result result = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-    if (result.ec != std::errc{}) fail("the size {} is absurd", in_quotes(digits));
+    if (result.ec != std::errc{}) fail_shape(shape, "the size {} is absurd", in_quotes(digits));
     at_ = end;
     return value;
   }
