@@ -155,6 +155,22 @@ TEST_CASE("doctor: who is at fault when a kernel does not compile") {
            "nvrtcCompileProgram failed", "MAMBA_GEMM_NVRTC");
 }
 
+// Catches a kernel that compiles, must not be used, and counts as well, or as one that did not compile.
+TEST_CASE("doctor: a kernel that is excluded is a problem") {
+  mgemm_kernel_info kernel{};
+  kernel.kernel = "kernel";
+  kernel.target = "sm_90a";
+  kernel.reason = "it spills 8 bytes";
+  kernel.state = MGEMM_KERNEL_EXCLUDED;
+  check_is(check_compiled(compiled_of(kernel), "/h"), State::problem,
+           "kernel for sm_90a must not be used: it spills 8 bytes", "another release of NVRTC");
+  kernel.state = MGEMM_KERNEL_FAILED;
+  CHECK(check_compiled(compiled_of(kernel), "/h").found == "it spills 8 bytes");
+  kernel.state = MGEMM_KERNEL_READY;
+  kernel.reason = "";
+  check_is(check_compiled(compiled_of(kernel), "/h"), State::ok, "kernel for sm_90a in", "");
+}
+
 // Catches a state of the cache's folder that nobody is told of.
 TEST_CASE("doctor: caches that are not at their best") {
   const Json environment = healthy();
@@ -192,12 +208,13 @@ TEST_CASE("doctor: caches that are not at their best") {
                  }),
                  "cache"),
            State::problem, "/above may not be written to", "allow writing to /above");
-  check_is(named(checks_with([](CacheFacts& cache) {
-                   cache.totals["refusal"] = "/c has mode 0755; chmod";
-                   cache.totals["remedy"] = "chmod";
-                 }),
-                 "cache"),
-           State::problem, "refused: /c has mode 0755", "chmod");
+  const Check refused = named(checks_with([](CacheFacts& cache) {
+                                cache.totals["refusal"] = "/c has mode 0755; chmod";
+                                cache.totals["remedy"] = "chmod";
+                              }),
+                              "cache");
+  check_is(refused, State::problem, "refused: /c has mode 0755", "chmod");
+  CHECK_FALSE(contains(refused.found, "chmod"));
   const auto none = checks_with([](CacheFacts& cache) {
     cache.totals["path"] = "";
     cache.totals["rule"] = "HOME is missing";

@@ -9,6 +9,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "compile/assemble_protocol.hpp"
 #include "process.hpp"
 #include "support/test.hpp"
 #include "temp_folder.hpp"
@@ -216,6 +217,23 @@ TEST_CASE("doctor: a helper program that does not answer") {
   check_is(report, "compile", "problem", "without a response", "MAMBA_GEMM_HELPER");
 }
 
+// Catches a kernel that was made and must not be used, and a chain of compiler and helper that is called healthy.
+TEST_CASE("doctor: a compiler whose kernels are excluded") {
+  const Machine machine;
+  const fs::path folder = machine.temporary.path() / "nvrtc";
+  fs::create_directories(folder);
+  copy_fake("nvrtc_12_3", folder / "libnvrtc.so.12");
+  copy_fake("nvrtc_12_2", folder / "libnvrtc-builtins.so.12.3");
+  // Machine code of whatever it is asked for, in which the assembler found no kernel.
+  write_bytes(folder / "response", mgemm::encode_response({MGEMM_OK, {12, 3}, "", "\177ELF"}));
+  const fs::path helper = folder / "helper";
+  write_bytes(helper, "#!/bin/sh\ncat >/dev/null; cat '" + (folder / "response").string() + "'\n");
+  fs::permissions(helper, fs::perms(0755));
+  const json report =
+      report_of(machine.run({"MAMBA_GEMM_NVRTC=" + folder.string(), "MAMBA_GEMM_HELPER=" + helper.string()}));
+  check_is(report, "compile", "problem", "must not be used: its module does not have it", "another release of NVRTC");
+}
+
 // Catches a folder that is refused or full of damage and called healthy.
 TEST_CASE("doctor: the cache") {
   const Machine machine;
@@ -223,6 +241,7 @@ TEST_CASE("doctor: the cache") {
   REQUIRE(::chmod(machine.cache.c_str(), 0755) == 0);
   const json refused = report_of(machine.run({}));
   check_is(refused, "cache", "problem", "has mode 0755, not 0700", "run chmod 700");
+  CHECK_FALSE(contains(named(refused, "cache")["found"], "chmod"));
   CHECK(refused["problems"] == 1);
 
   REQUIRE(::chmod(machine.cache.c_str(), 0700) == 0);

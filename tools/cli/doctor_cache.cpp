@@ -21,14 +21,21 @@ Check check_no_cache(const Json& environment, const std::string& rule) {
           "set MAMBA_GEMM_CACHE to the absolute path of a folder of your own"};
 }
 
+/// Why, without what to do about it, which the library's text ends with.
+std::string rule_of(std::string refusal, const std::string& remedy) {
+  const std::string end = "; " + remedy;
+  if (!remedy.empty() && refusal.ends_with(end)) refusal.resize(refusal.size() - end.size());
+  return refusal;
+}
+
 Check check_folder(const CacheFacts& cache) {
   const std::string path = shown(cache.totals, "path");
   Check check{"cache", State::ok, fmt::format("{} (by {})", path, shown(cache.totals, "rule"))};
   if (const Json refusal = part(cache.totals, "refusal"); refusal.is_string()) {
     check.state = State::problem;
-    check.found += " is refused: " + refusal.get<std::string>();
     const Json remedy = part(cache.totals, "remedy");
     check.remedy = remedy.is_string() ? remedy.get<std::string>() : "name another folder with MAMBA_GEMM_CACHE";
+    check.found += " is refused: " + rule_of(refusal.get<std::string>(), check.remedy);
     return check;
   }
   if (part(cache.totals, "exists") == true) return check;

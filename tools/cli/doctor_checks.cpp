@@ -149,10 +149,18 @@ Check check_helper(const Json& environment) {
                       helper_variable)};
 }
 
+Compiled compiled_of(const mgemm_kernel_info& kernel) {
+  return {kernel.kernel, kernel.target, kernel.reason, kernel.seconds, kernel.state == MGEMM_KERNEL_EXCLUDED};
+}
+
 Check check_compiled(const Compiled& compiled, const std::string& helper) {
-  if (compiled.reason.empty())
-    return {"compile", State::ok,
-            fmt::format("{} for {} in {:.1f} s", compiled.kernel, compiled.target, compiled.seconds)};
+  const std::string what = fmt::format("{} for {}", compiled.kernel, compiled.target);
+  if (compiled.reason.empty()) return {"compile", State::ok, fmt::format("{} in {:.1f} s", what, compiled.seconds)};
+  if (compiled.is_excluded)
+    return {"compile", State::problem, fmt::format("{} must not be used: {}", what, compiled.reason),
+            fmt::format("install another release of NVRTC, or name one with {}, and report this with the output of "
+                        "mamba-gemm info",
+                        nvrtc_variable)};
   Check check{"compile", State::problem, compiled.reason, ""};
   // The library names the program where that is at fault, and passes on the compiler's words where it is not.
   if (compiled.reason.find(helper + " ") != std::string::npos) {

@@ -30,9 +30,12 @@ Check check_helper(const Json& environment);
 /// What came of compiling one kernel.
 struct Compiled {
   std::string kernel, target;
-  std::string reason;  // why it failed, "" if it did not
+  std::string reason;  // why it failed or is excluded, "" if it serves
   double seconds = 0;
+  bool is_excluded = false;  // it compiled, and must not be used
 };
+
+Compiled compiled_of(const mgemm_kernel_info& kernel);
 
 /// `helper` is the path of the helper program.
 Check check_compiled(const Compiled& compiled, const std::string& helper);

@@ -95,9 +95,8 @@ Check checked_product(std::string name, const std::string& device, const char* p
 
 Compiled compile_one_kernel(const std::string& target) {
   Compiled compiled;
-  for_first_kernel(target.empty() ? any_target() : target, true, [&](const mgemm_kernel_info& kernel) {
-    compiled = {kernel.kernel, kernel.target, kernel.state == MGEMM_KERNEL_FAILED ? kernel.reason : "", kernel.seconds};
-  });
+  for_first_kernel(target.empty() ? any_target() : target, true,
+                   [&](const mgemm_kernel_info& kernel) { compiled = compiled_of(kernel); });
   return compiled;
 }
 
