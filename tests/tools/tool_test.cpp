@@ -154,6 +154,29 @@ TEST_CASE("modules lists every kernel on the targets asked for") {
   }
 }
 
+// Catches hundreds of lines with one and the same reason, and none with what to do.
+TEST_CASE("modules --compile without a compiler says so once") {
+  const std::string reason = "MAMBA_GEMM_NVRTC is '/no/such/library', which does not exist";
+  const auto modules = [](const std::vector<std::string>& more) {
+    std::vector<std::string> arguments{"modules", "--compile", "--arch", "sm_80,sm_90a"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return run_tool(arguments, {"MAMBA_GEMM_NVRTC=/no/such/library", "MAMBA_GEMM_CACHE=off"});
+  };
+  const Finished text = modules({});
+  CAPTURE(text.out, text.err);
+  CHECK(text.exit_code == 1);
+  const std::size_t first = text.out.find(reason);
+  REQUIRE(first != std::string::npos);
+  CHECK(text.out.find(reason, first + 1) == std::string::npos);
+  CHECK(contains(text.out, "failed [1]\n=> correct MAMBA_GEMM_NVRTC, or unset it\n"));
+  CHECK_FALSE(contains(text.err, reason));
+  const Finished whole = modules({"--json"});
+  CHECK(whole.exit_code == 1);
+  const json report = json::parse(whole.out);
+  CHECK(report["bad"] == report["count"]);
+  for (const json& entry : report["entries"]) CHECK(contains(entry["reason"], reason));
+}
+
 // Catches a counter that a run leaves out, or has under another name than the library. In both processes all are 0.
 TEST_CASE("a run reports the library's counters") {
   const json counters = json::parse(on_reference({"run", "nn:f32:2x2x2", "--json"}).out)["cache"];

@@ -7,7 +7,6 @@
 namespace mgemm::cli {
 namespace {
 
-constexpr const char* nvrtc_variable = "MAMBA_GEMM_NVRTC";
 constexpr const char* helper_variable = "MAMBA_GEMM_HELPER";
 
 std::string candidate_text(const Json& candidate) {

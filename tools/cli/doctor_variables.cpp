@@ -25,7 +25,7 @@ Check check_known(const Json& variable) {
   const std::string name = shown(variable, "name");
   if (!part(variable, "problem").is_string()) return {name, State::ok, fmt::format("'{}'", shown(variable, "value"))};
   if (part(variable, "reader") == "library")
-    return {name, State::problem, shown(variable, "problem"), fmt::format("correct {}, or unset it", name)};
+    return {name, State::problem, shown(variable, "problem"), correction_of(name)};
   return {name, State::note, shown(variable, "problem"), fmt::format("unset {} unless this is meant", name)};
 }
 
@@ -57,6 +57,8 @@ bool is_to_blame(const Json& environment, std::string_view name) {
   const Json variable = variable_named(environment, name);
   return part(variable, "reader") == "library" && part(variable, "problem").is_string();
 }
+
+std::string correction_of(std::string_view name) { return fmt::format("correct {}, or unset it", name); }
 
 Check blame(std::string what, std::string_view variable) {
   return {std::move(what), State::note, fmt::format("none, because of {}", variable),
