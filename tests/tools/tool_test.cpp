@@ -147,11 +147,43 @@ TEST_CASE("modules lists every kernel on the targets asked for") {
   CHECK(text.exit_code == 0);
   CHECK(contains(text.out, "mgemm_f32_nn_single_a16_wide"));
   CHECK(contains(text.out, " kernels, 0 not to be used\n"));
-  for (const char* wrong : {"sm_1", "", "sm_90a,"}) {
-    const Finished refused = run_tool({"modules", "--arch", wrong});
-    CHECK(refused.exit_code == 2);
-    CHECK(contains(refused.err, "is no target; there are sm_80"));
+}
+
+// Catches `all` that must stand alone, and targets that are listed as often as they are named.
+TEST_CASE("modules takes all anywhere in a list") {
+  const std::string all = run_tool({"modules"}).out;
+  CHECK(contains(all, "\nsm_90a "));
+  for (const char* const list : {"all,sm_80", "90a,all", "all,80,all"}) {
+    const Finished run = run_tool({"modules", "--arch", list});
+    CAPTURE(list, run.err);
+    CHECK(run.exit_code == 0);
+    CHECK(run.out == all);
   }
+  CHECK(run_tool({"modules", "--arch", "80,sm_80,compute_80"}).out == run_tool({"modules", "--arch", "80"}).out);
+}
+
+// Catches a target that is refused without the list of those there are, or without the one that was meant, and one that
+// is named where nothing is near.
+TEST_CASE("modules names the target that was meant") {
+  const BadCommand commands[] = {
+      {{"modules", "--arch", "sm_90"}, "--arch sm_90: 'sm_90' is no target; there are sm_80 "},
+      {{"modules", "--arch", "sm_90"}, " sm_121a (each also as compute_80 or 80), and all; did you mean sm_90a?\n"},
+      {{"modules", "--arch", "9.0a"}, "; did you mean sm_90a?\n"},
+      {{"modules", "--arch", "90A"}, "; did you mean sm_90a?\n"},
+      {{"modules", "--arch", "compute_90"}, "; did you mean sm_90a?\n"},
+      {{"modules", "--arch", "sm_100"}, "; did you mean sm_100a?\n"},
+      {{"modules", "--arch", "sm_87"}, "; did you mean sm_86?\n"},
+      {{"modules", "--arch", "sm_75"}, "; did you mean sm_80?\n"},
+      {{"modules", "--arch", "sm_86,SM_89"}, "--arch sm_86,SM_89: 'SM_89' is no target"},
+      {{"modules", "--arch", "all,sm_9"}, "'sm_9' is no target"},
+      {{"modules", "--arch", "al"}, "; did you mean all?\n"},
+      {{"modules", "--arch", "hopper"}, "'hopper' is no target; there are sm_80"},
+      {{"modules", "--arch", "sm_1"}, ", and all\n"},
+      {{"modules", "--arch", "sm_99999999999999999990"}, ", and all\n"},
+      {{"modules", "--arch", ""}, "'' is no target; there are sm_80"},
+      {{"modules", "--arch", "sm_90a,"}, "'' is no target; there are sm_80"},
+  };
+  check_refused(commands);
 }
 
 // Catches hundreds of lines with one and the same reason, and none with what to do.

@@ -7,6 +7,7 @@
 #include "check.hpp"
 #include "compute.hpp"
 #include "device.hpp"
+#include "first_kernel.hpp"
 #include "mamba_gemm/mamba_gemm.hpp"
 #include "operands.hpp"
 
@@ -17,20 +18,6 @@ namespace {
 constexpr const char* small_problem = "nn:f32:67x130x75:bias:alpha=0.5:beta=-1.5";
 /// The same on tensor cores.
 constexpr const char* tensor_problem = "nn:bf16:67x130x75:bias:alpha=0.5:beta=-1.5";
-
-/// Calls `visit(const mgemm_kernel_info&)` for the first kernel alone.
-template <typename Visit>
-void for_first_kernel(const std::string& targets, bool compile, Visit&& visit) {
-  struct Call {
-    Visit& visit;
-  } call{visit};
-  const auto once = [](const mgemm_kernel_info* kernel, void* user) -> std::int32_t {
-    static_cast<Call*>(user)->visit(*kernel);
-    return 1;
-  };
-  const mgemm_status status = mgemm_kernels(targets.c_str(), compile ? 1 : 0, 1, "off", once, &call);
-  if (status != MGEMM_CANCELLED) mamba_gemm::check(status);
-}
 
 std::string any_target() {
   std::string target;

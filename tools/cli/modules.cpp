@@ -11,6 +11,7 @@
 #include "modules_report.hpp"
 #include "options.hpp"
 #include "progress.hpp"
+#include "targets.hpp"
 
 namespace mgemm::cli {
 namespace {
@@ -31,7 +32,7 @@ Json look_at_kernels(const ModulesOptions& options) {
     entries.push_back(kernel_json(kernel));
   };
   try {
-    mamba_gemm::for_each_kernel(options.targets, options.compile, visit, nullptr, options.threads);
+    mamba_gemm::for_each_kernel(chosen_targets(options.targets), options.compile, visit, nullptr, options.threads);
   } catch (const mamba_gemm::Error& error) {
     if (error.status() == MGEMM_INVALID_ARGUMENT) bad_input("{}", error.what());
     throw;
@@ -60,7 +61,9 @@ int list_modules(const ModulesOptions& options) {
 void add_modules(CLI::App& app, int& exit_code) {
   CLI::App* const command = app.add_subcommand("modules", "Every kernel, and what it needs on each target");
   const auto options = std::make_shared<ModulesOptions>();
-  command->add_option("--arch", options->targets, "all, or targets with commas: sm_90a, compute_90a or 90a")
+  command
+      ->add_option("--arch", options->targets,
+                   "Targets with commas, each as sm_90a, compute_90a or 90a; all is every one")
       ->capture_default_str();
   command->add_flag("--compile", options->compile, "Make the machine code of each; needs no device");
   command->add_option("--threads", options->threads, "Compile so many at a time (0: all processors)");

@@ -9,6 +9,7 @@
 
 #include "failure.hpp"
 #include "nearest_name.hpp"
+#include "word_list.hpp"
 
 namespace mgemm::cli::bench {
 namespace {
@@ -55,24 +56,6 @@ constexpr std::array<Suite, 6> table{{
 template <typename Values, typename Value>
 bool wanted(const Values& filter, const Value& value) {
   return filter.empty() || std::ranges::find(filter, value) != filter.end();
-}
-
-template <typename Words>
-std::string listed(const Words& words) {
-  std::string text;
-  for (const auto& word : words) text += fmt::format("{}{}", text.empty() ? "" : ", ", word);
-  return text;
-}
-
-/// The words between the commas; of "" none.
-std::vector<std::string> split(const std::string& text) {
-  std::vector<std::string> words;
-  for (std::size_t at = 0; !text.empty() && at <= text.size();) {
-    const std::size_t comma = std::min(text.find(',', at), text.size());
-    words.push_back(text.substr(at, comma - at));
-    at = comma + 1;
-  }
-  return words;
 }
 
 std::vector<std::string> names_among(const char* option, const std::string& text,
