@@ -161,4 +161,31 @@ struct MmaOperand {
   };
 };
 
+// An operand's view where it may be aligned better than its kernel asks for, as one of two often is: then copies are as
+// wide as they can be. WIDE is the MmaOperand with the widest.
+template <class NARROW, class WIDE>
+struct EitherSource {
+  bool is_wide;
+  typename NARROW::Source narrow;
+  typename WIDE::Source wide;
+
+  __device__ __forceinline__ EitherSource(const void* global, long long lead, long long first, long long extent,
+                                          int thread)
+      : is_wide((reinterpret_cast<unsigned long long>(global) | lead * WIDE::kSize) % 16 == 0),
+        narrow(global, lead, first, extent, thread),
+        wide(global, lead, first, extent, thread) {}
+
+  __device__ __forceinline__ void copy(unsigned char* shared, long long step, long long steps_left) const {
+    if (is_wide) {
+      wide.copy(shared, step, steps_left);
+    } else {
+      narrow.copy(shared, step, steps_left);
+    }
+  }
+};
+template <class WIDE>
+struct EitherSource<WIDE, WIDE> : WIDE::Source {
+  using WIDE::Source::Source;
+};
+
 }  // namespace mgemm_kernel

@@ -23,6 +23,11 @@ struct MmaTile {
   static constexpr int kThreads = kComputing + kCopying;
   using A = MmaOperand<TYPE, BM, BK, OP != TN, ALIGN, kCopying>;
   using B = MmaOperand<TYPE, BN, BK, OP == NT, ALIGN, kCopying>;
+  using SourceA = EitherSource<A, MmaOperand<TYPE, BM, BK, OP != TN, 16, kCopying>>;
+  using SourceB = EitherSource<B, MmaOperand<TYPE, BN, BK, OP == NT, 16, kCopying>>;
+  // Elements that cp.async cannot copy are written, and arrive apart from those of the other operand that it can.
+  static constexpr bool kWrites = ALIGN < 4;
+  static constexpr int kArrivals = TENSOR_MAPS ? COPY_WARPS : kWrites ? 2 * kCopying : kCopying;
   static constexpr int kRowBlocks = BM / WARP_ROWS / 16;
   static constexpr int kColumnBlocks = BN / WARP_COLUMNS / 8;
   using Warp = MmaWarp<TYPE, A, B, kRowBlocks, kColumnBlocks>;
@@ -105,19 +110,32 @@ struct MmaTile {
     }
   }
 
+  struct Sources {
+    SourceA a;
+    SourceB b;
+
+    __device__ __forceinline__ Sources(const GemmParams& p, const TilePosition& at, int thread)
+        : a(p.a, p.lda, at.row, p.rows, thread), b(p.b, p.ldb, at.column, p.columns, thread) {}
+    __device__ __forceinline__ void copy(unsigned char* stage, long long step, long long left) const {
+      a.copy(stage, step, left);
+      b.copy(stage + A::kBytes, step, left);
+    }
+  };
+
+  // The copies of the first stage are on their way before there are barriers.
+  __device__ static __forceinline__ void copy_ahead(const GemmParams& p, unsigned char* shared, const TilePosition& at,
+                                                    int thread) {
+    const Round round(p);
+    if (round.exists()) Sources(p, at, thread).copy(shared, 0, round.left(0, 0));
+  }
+
   __device__ static __forceinline__ void copy(const GemmParams& p, unsigned char* shared, unsigned address,
                                               const TilePosition& at, int thread) {
-    typename A::Source source_a(p.a, p.lda, at.row, p.rows, thread);
-    typename B::Source source_b(p.b, p.ldb, at.column, p.columns, thread);
+    const Sources sources(p, at, thread);
     for_each_stage(p, address, [&](const Turn& turn, long long step, long long left) {
-      unsigned char* const stage = shared + turn.stage * kStageBytes;
-      source_a.copy(stage, step, left);
-      source_b.copy(stage + A::kBytes, step, left);
-      if constexpr (ALIGN >= 4) {
-        barrier_arrive_after_copies(turn.arrived());
-      } else {
-        barrier_arrive(turn.arrived());
-      }
+      if (step != 0) sources.copy(shared + turn.stage * kStageBytes, step, left);
+      if constexpr (kWrites) barrier_arrive(turn.arrived());
+      barrier_arrive_after_copies(turn.arrived());
     });
   }
 
@@ -231,7 +249,7 @@ struct MmaTile {
     const int warp = static_cast<int>(threadIdx.x) / 32;
     if (threadIdx.x < STAGES) {
       const Turn turn{base + kBarriers, static_cast<int>(threadIdx.x)};
-      barrier_init(turn.arrived(), TENSOR_MAPS ? COPY_WARPS : kCopying);
+      barrier_init(turn.arrived(), kArrivals);
       barrier_init(turn.left(), kWarps);
       if constexpr (TENSOR_MAPS) publish_barriers();
     }
@@ -247,8 +265,12 @@ struct MmaTile {
       if (threadIdx.x == kComputing) tensor_prefetch(params.b);
       if (threadIdx.x == kComputing + 32) tensor_prefetch(params.a);
     }
+    [[maybe_unused]] const int copying = static_cast<int>(threadIdx.x) - kComputing;
+    if constexpr (!TENSOR_MAPS) {
+      if (copying >= 0) copy_ahead(p, shared, at, copying);
+    }
     __syncthreads();
-    if (threadIdx.x >= kComputing) {
+    if (copying >= 0) {
       if constexpr (TENSOR_MAPS) {
         if (threadIdx.x % 32 != 0) return;
         if (warp == kComputing / 32) {
@@ -257,7 +279,7 @@ struct MmaTile {
           copy_boxes<A>(p, params.a, base, 0, at.row);
         }
       } else {
-        copy(p, shared, base, at, static_cast<int>(threadIdx.x) - kComputing);
+        copy(p, shared, base, at, copying);
       }
       return;
     }

@@ -18,13 +18,13 @@ struct Probe {
   Contract contract;  // slices are short ones, and not what the problem's own would be
   // Elements by which addresses are off 256-byte alignment: of the operands, within the kernel's class, and of the
   // output.
-  std::int64_t shift = 0, out_shift = 0;
+  std::int64_t a_shift = 0, b_shift = 0, out_shift = 0;
   bool exceptional = false;
 };
 
 /// For each kernel, by the contracts of `set`: sizes round the edges of its tile, reductions below one stage and round
-/// all of them with every kind of remainder, uneven last slices, bases aligned no better than the kernel asks for,
-/// alpha, beta and bias, and rows with infinities, NaNs, -0, subnormals and overflow.
+/// all of them with every kind of remainder, uneven last slices, operands aligned no better than the kernel asks for,
+/// both or one of them, alpha, beta and bias, and rows with infinities, NaNs, -0, subnormals and overflow.
 std::vector<Probe> probes_for(const KernelRow& row, const TensorSet& set);
 
 /// The operands of a probe in one block: guards round each, random bytes in all gaps, and in an output that must not be

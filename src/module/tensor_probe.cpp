@@ -187,7 +187,7 @@ std::vector<Probe> tensor_probes(Type type, const TensorSet& set) {
   p.alpha = 1;
   p.beta = 0;
   const Contract contract = contract_of(p, set);
-  return {{p, contract, 0, false}, {p, contract, 0, true}};
+  return {{.problem = p, .contract = contract}, {.problem = p, .contract = contract, .exceptional = true}};
 }
 
 ProbeBlock tensor_block(const Probe& probe) {

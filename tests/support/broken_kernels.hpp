@@ -44,7 +44,7 @@ constexpr std::array<const char*, 4> mma_symbols{"mgemm_bf16_nn_single_a16_large
 constexpr std::array<const char*, 2> tf32_symbols{"mgemm_tf32_nn_single_a8_square", "mgemm_tf32_nt_single_a16_square"};
 constexpr std::array<const char*, 4> hopper_symbols{
     "mgemm_bf16_nn_single_a16_wg128x256", "mgemm_f16f32_tn_single_a16_pp128x128", "mgemm_tf32_nn_single_a16_rs128x128",
-    "mgemm_bf16f32_tn_sliced_a16_wg128x256"};
+    "mgemm_bf16f32_tn_sliced_a16_wg128x192"};
 
 struct EditedKernels {
   const char* name;

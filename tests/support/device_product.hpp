@@ -1,5 +1,6 @@
 // A product with everything round it that must not change, run on any device through the public interface.
 #pragma once
+#include <algorithm>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -135,6 +136,8 @@ struct ProductOptions {
   std::int64_t most_gap = 9;         // elements between rows
   std::int64_t most_shift = 7;       // elements by which a base is off 256-byte alignment
   std::int64_t row_alignment = 1;    // elements that addresses and leading dimensions of a and b are multiples of
+  std::int64_t a_alignment = 1;      // the same of a alone
+  std::int64_t b_alignment = 1;      // and of b
   std::int64_t out_alignment = 1;    // the same of the output
   bool exceptional = false;          // infinities, NaNs, -0 and subnormals among the inputs
   const GuardedMatrix* b = nullptr;  // taken instead of a fresh one
@@ -169,23 +172,28 @@ inline DeviceProduct make_device_product(Random& random, mgemm_problem problem, 
   };
   const auto shift = [&] { return uniform(random, 0, 1) * uniform(random, 0, options.most_shift); };
   const auto multiple = [](std::int64_t elements, std::int64_t of) { return (elements + of - 1) / of * of; };
-  const auto aligned = [&](std::int64_t elements) { return multiple(elements, options.row_alignment); };
+  const auto for_a = [&](std::int64_t elements) {
+    return multiple(elements, std::max(options.row_alignment, options.a_alignment));
+  };
+  const auto for_b = [&](std::int64_t elements) {
+    return multiple(elements, std::max(options.row_alignment, options.b_alignment));
+  };
   const bool nt = problem.op == MGEMM_OP_NT;
   const bool tn = problem.op == MGEMM_OP_TN;
   const std::int64_t a_columns = nt ? problem.n : problem.k;
   const std::int64_t b_rows = tn ? problem.m : problem.k;
   const std::int64_t out_rows = tn ? problem.k : problem.m;
   const std::int64_t out_columns = nt ? problem.k : problem.n;
-  problem.lda = aligned(a_columns + gap());
-  problem.ldb = options.b != nullptr ? options.b->leading : aligned(problem.n + gap());
+  problem.lda = for_a(a_columns + gap());
+  problem.ldb = options.b != nullptr ? options.b->leading : for_b(problem.n + gap());
   problem.ldout = multiple(out_columns + gap(), options.out_alignment);
 
   DeviceProduct product;
   product.problem = problem;
-  product.a = GuardedMatrix(random, problem.in_type, problem.m, a_columns, problem.lda, aligned(shift()));
+  product.a = GuardedMatrix(random, problem.in_type, problem.m, a_columns, problem.lda, for_a(shift()));
   product.b = options.b != nullptr
                   ? *options.b
-                  : GuardedMatrix(random, problem.in_type, b_rows, problem.n, problem.ldb, aligned(shift()));
+                  : GuardedMatrix(random, problem.in_type, b_rows, problem.n, problem.ldb, for_b(shift()));
   product.bias = GuardedMatrix(random, MGEMM_TYPE_F32, problem.bias, problem.n, problem.n, shift());
   product.out = GuardedMatrix(random, problem.out_type, out_rows, out_columns, problem.ldout,
                               multiple(shift(), options.out_alignment));

@@ -99,6 +99,7 @@ TEST_CASE("probes: every kernel gets every class") {
     bool below_a_stage = false, past_all_stages = false, uneven_slice = false, exceptional = false, ordinary = false;
     std::set<std::array<bool, 3>> epilogues;  // scaled, the old output read, a bias
     bool negative_zero = false;
+    std::set<std::array<bool, 2>> wide;  // a and b as the widest copies want them
     for (const Probe& probe : probes_for(row, sm90_set)) {
       const Problem& p = probe.problem;
       const std::int64_t depth = reduction(p);
@@ -106,6 +107,10 @@ TEST_CASE("probes: every kernel gets every class") {
       CHECK(check_problem(to_c(p)).lda == p.lda);
       const mgemm_operands operands = make_block(probe, "x").operands(probe, 1U << 20U);
       CHECK(alignment_of(p, operands) == row.alignment);
+      const auto is_wide = [&](std::uint64_t address, std::int64_t leading) {
+        return (address | static_cast<std::uint64_t>(leading * size_of(p.in_type))) % 16 == 0;
+      };
+      wide.insert({is_wide(operands.a, p.lda), is_wide(operands.b, p.ldb)});
       CHECK((probe.contract.slices.count > 1) == (row.slices != SliceMode::single));
       rows.insert(output_rows(p) - row.tile_rows);
       columns.insert(output_columns(p) - row.tile_columns);
@@ -124,6 +129,9 @@ TEST_CASE("probes: every kernel gets every class") {
     }
     for (const std::int64_t rest : {0, 1, 15}) CHECK(rests.contains(rest));
     CHECK((below_a_stage && past_all_stages && exceptional && ordinary && negative_zero));
+    CHECK(wide.contains({false, false}) == (row.alignment < 16));
+    CHECK(wide.contains({true, false}) == (row.alignment < 16));
+    CHECK(wide.contains({false, true}) == (row.alignment < 16));
     // Each with each.
     CHECK(epilogues.size() == (row.op == Op::nn ? 8 : 4));
     CHECK(uneven_slice == (row.slices != SliceMode::single));

@@ -94,6 +94,19 @@ std::int64_t differences(const std::vector<float>& one, const std::vector<float>
 
 }  // namespace
 
+// Catches a probe whose operands the instruction's loads would fault on, or exceptional values that are in none.
+TEST_CASE("tensor probe: operands lie at whole words, and some are exceptional") {
+  for (const TensorProbeKernel& kernel : tensor_probe_kernels) {
+    bool exceptional = false;
+    for (const Probe& probe : tensor_probes(kernel.type, sm90_set)) {
+      const mgemm_operands operands = tensor_block(probe).operands(probe, 1U << 20U);
+      CHECK((operands.a % 16 == 0 && operands.b % 16 == 0 && operands.out % 16 == 0));
+      exceptional |= probe.exceptional;
+    }
+    CHECK(exceptional);
+  }
+}
+
 // Catches a board that is given another's contract, and kernels that are held to another than the plan says.
 TEST_CASE("tensor cores: a board of each known set gets its contracts and its bits") {
   const TensorSet* const chosen = GENERATE(&sm90_set, &sm80_set);
