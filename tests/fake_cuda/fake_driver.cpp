@@ -1,5 +1,7 @@
 #include "fake_cuda/fake_driver.hpp"
 
+#include <utility>
+
 #include "fake_cuda/fake_calls.hpp"
 #include "fake_cuda/fake_state.hpp"
 
@@ -92,6 +94,11 @@ int Driver::calls(const std::string& name) const {
 void Driver::reset_calls() {
   const std::lock_guard lock(mutex);
   state->calls.clear();
+}
+
+std::vector<std::string> Driver::take_sequence() {
+  const std::lock_guard lock(mutex);
+  return std::exchange(state->sequence, {});
 }
 
 LiveObjects Driver::live() const {

@@ -81,6 +81,8 @@ class Driver {
   /// How often a function, for example "cuMemAlloc", was called.
   int calls(const std::string& name) const;
   void reset_calls();
+  /// The functions called since the last time this was asked, in order.
+  std::vector<std::string> take_sequence();
   LiveObjects live() const;
 
   /// The n-th call from now (1: the next) of a function does nothing but return `result`.

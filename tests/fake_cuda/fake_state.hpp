@@ -55,6 +55,7 @@ struct State {
   std::vector<DeviceFacts> devices;
   int version = 13000;
   std::map<std::string, int> calls;
+  std::vector<std::string> sequence;  // of those calls, since it was taken
   std::multimap<std::string, Injection> injections;
   Injection injection;  // of all calls; none left: nothing fails
   std::string failed_call;
@@ -100,6 +101,7 @@ Result call(const char* name, Body body) {
   const std::lock_guard lock(mutex);
   if (!state) return Result::Deinitialized;
   ++state->calls[name];
+  state->sequence.emplace_back(name);
   if (state->injection.calls_left > 0 && --state->injection.calls_left == 0) {
     state->failed_call = name;
     return state->injection.result;

@@ -168,6 +168,18 @@ TEST_CASE("fake driver: the n-th call fails once, a fault stays") {
   CHECK(table().cuStreamSynchronize(nullptr) == Result::IllegalAddress);
 }
 
+// Catches: a call that is left out of the sequence, because it fails or because it was taken before.
+TEST_CASE("fake driver: every call is in the sequence once") {
+  Driver fake;
+  enter_primary();
+  fake.fail_nth("cuMemAlloc", 1, Result::OutOfMemory);
+  cuda::DevicePtr memory = 0;
+  CHECK(table().cuMemAlloc(&memory, 4) == Result::OutOfMemory);
+  CHECK(fake.take_sequence() == std::vector<std::string>{"cuDevicePrimaryCtxRetain", "cuCtxPushCurrent", "cuMemAlloc"});
+  CHECK(table().cuMemAlloc(&memory, 4) == Result::Success);
+  CHECK(fake.take_sequence() == std::vector<std::string>{"cuMemAlloc"});
+}
+
 // Catches: arguments read with the wrong size, from the declarations a real compiler writes.
 TEST_CASE("fake driver: parameters are read from the entry's declarations") {
   using mgemm::fake::Parameter;
