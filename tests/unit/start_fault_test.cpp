@@ -1,31 +1,25 @@
-// A whole start on the fake board, from making a context to destroying it, with every call of the driver, of NVRTC and
-// of the operating system made to fail in turn.
+// A whole start on the fake board, with calls of the driver, of NVRTC and of the operating system made to fail in turn.
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <filesystem>
-#include <functional>
+#include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "cache/store.hpp"
-#include "catalogue/targets.hpp"
-#include "route/dispatch.hpp"
 #include "support/captured_log.hpp"
-#include "support/device_product.hpp"
-#include "support/fake_board.hpp"
 #include "support/fake_helper.hpp"
 #include "support/faulty_calls.hpp"
 #include "support/quiet.hpp"
 #include "support/test.hpp"
+#include "support/whole_start.hpp"
 
 namespace {
 
 using namespace mgemm;
 using namespace mgemm::test;
-namespace fs = std::filesystem;
 
 /// What a failing call answers, and what the library must make of it.
 struct Fault {
@@ -36,118 +30,24 @@ struct Fault {
   std::int32_t code;
 };
 
-constexpr std::array<Fault, 4> faults{{
+constexpr std::array<Fault, 2> driver_faults{{
     {"driver error", cuda::Result::Unknown, std::nullopt, MGEMM_DRIVER, 999},
     {"driver out of memory", cuda::Result::OutOfMemory, std::nullopt, MGEMM_OUT_OF_MEMORY, 2},
+}};
+constexpr std::array<Fault, 2> nvrtc_faults{{
     {"NVRTC error", std::nullopt, nvrtc_abi::Result::InternalError, MGEMM_COMPILE, 11},
     {"NVRTC out of memory", std::nullopt, nvrtc_abi::Result::OutOfMemory, MGEMM_OUT_OF_MEMORY, 1},
 }};
 
-struct Failure {
-  std::string step, text;
-  mgemm_status status = MGEMM_OK;
-  std::int32_t code = 0;
+/// What a start multiplies, and the alignment its plan is made for.
+struct StartProblem {
+  const char* text;
+  std::int32_t alignment;
 };
 
-std::string texts_of(const std::vector<Failure>& failures) {
-  std::string all;
-  for (const Failure& failure : failures) all += failure.step + ": " + failure.text + "\n";
-  return all;
-}
-
-struct Outcome {
-  std::vector<Failure> failures;
-  std::vector<std::uint32_t> words;  // of the output and round it
-  bool unloaded = true;              // a plan that failed left no module behind
-};
-
-/// One start. A step that fails is tried once more, and then all goes on as if nothing had been.
-class Start {
- public:
-  Start(const FakeBoard& board, const DeviceProduct& product, std::string cache)
-      : board_(board), product_(product), cache_(std::move(cache)) {}
-
-  Outcome run() {
-    step("create", [&] {
-      mgemm_context_options options = mamba_gemm::Context::options(MGEMM_DEVICE_CUDA);
-      options.cache_dir = cache_.c_str();
-      return mgemm_context_create(&context_, &options);
-    });
-    step("plan", [&] {
-      const mgemm_status status = mgemm_plan_create(&plan_, context_, &product_.problem, 4);
-      if (status != MGEMM_OK) outcome_.unloaded &= board_.driver.live().modules == 0;
-      return status;
-    });
-    const std::array matrices{&product_.a, &product_.b, &product_.bias, &product_.out};
-    std::array<std::uint64_t, 4> memory{};
-    for (std::size_t i = 0; i < matrices.size(); ++i) {
-      step("alloc", [&] { return mgemm_alloc(context_, matrices.at(i)->bytes(), &memory.at(i)); });
-      step("upload",
-           [&] { return mgemm_upload(context_, memory.at(i), matrices.at(i)->words.data(), matrices.at(i)->bytes()); });
-    }
-    const auto at = [&](std::size_t i) { return memory.at(i) + static_cast<std::uint64_t>(matrices.at(i)->first()); };
-    const mgemm_operands operands = mamba_gemm::operands(at(0), at(1), at(3), at(2));
-    step("bind", [&] { return mgemm_launch_create(&launch_, plan_, &operands); });
-    step("wait", [&] { return mgemm_context_wait_stream(context_, 0); });
-    step("run", [&] { return mgemm_launch_run(launch_); });
-    step("verify", [&] {
-      mgemm_verify_report report{};
-      report.struct_size = sizeof report;
-      return mgemm_launch_verify(launch_, 12, 1, &report);
-    });
-    step("synchronize", [&] { return mgemm_context_synchronize(context_); });
-    outcome_.words.resize(product_.out.words.size());
-    step("download", [&] {
-      return mgemm_download(context_, outcome_.words.data(), memory[3],
-                            static_cast<std::int64_t>(product_.out.bytes()));
-    });
-    step("free", [&] { return mgemm_free(context_, memory[3]); });  // the others are left to destroy
-    stopped_ = false;
-    step("destroy", [&] {
-      mgemm_launch_destroy(launch_);
-      mgemm_plan_destroy(plan_);
-      return mgemm_context_destroy(context_);
-    });
-    return std::move(outcome_);
-  }
-
- private:
-  void step(const char* name, const std::function<mgemm_status()>& body) {
-    if (stopped_) return;
-    for (int attempt = 0; attempt < 2; ++attempt) {
-      const mgemm_status status = body();
-      if (status == MGEMM_OK) return;
-      outcome_.failures.push_back({name, mgemm_last_error(), status, mgemm_last_driver_code()});
-    }
-    stopped_ = true;
-  }
-
-  const FakeBoard& board_;
-  const DeviceProduct& product_;
-  std::string cache_;
-  mgemm_context context_ = 0;
-  mgemm_plan plan_ = 0;
-  mgemm_launch launch_ = 0;
-  bool stopped_ = false;
-  Outcome outcome_;
-};
-
-/// The same random product for all starts of a test, and its right output.
-struct StartWork {
-  std::uint64_t seed = fresh_seed();
-  DeviceProduct product;
-  std::vector<std::uint32_t> right;
-  std::string module;
-
-  explicit StartWork(const char* text = "nn:f32:5x6x7:bias") {
-    Random random(seed);
-    product = make_device_product(random, mamba_gemm::parse_problem(text), {.row_alignment = 2});
-    right = run_on(mamba_gemm::Context::reference(1), product);
-    const Problem problem = problem_from_string(text);
-    const Board board{132, kibibytes(227), true};
-    module = candidates(problem, contract_of(problem, sm90_set), 4, board).front()->module.view();
-  }
-};
+constexpr StartProblem floats{"nn:f32:5x6x7:bias", 4};
+constexpr StartProblem halves{"nn:bf16:5x6x8:bias", 4};                    // with the probe of the tensor cores
+constexpr StartProblem clusters{"tn:bf16:1024x8x8:out=f32:beta=0.5", 16};  // and with tensor maps
 
 int objects(const fake::LiveObjects& live) {
   // The modules of a context that could not be released stay with it.
@@ -162,20 +62,20 @@ bool is_of_giving_back(const std::string& call) {
   return std::ranges::find(calls, call) != calls.end();
 }
 
-/// A start in which a call failed, and whether one did.
+/// A start in which a call failed, and which; "" if none did.
 std::string check_faulty_start(const StartWork& work, const Fault& fault, int number, const std::string& cache) {
   FakeBoard board;
   const CapturedLog log;
   if (fault.driver) board.driver.fail_nth_of_all(number, *fault.driver);
   if (fault.nvrtc) board.nvrtc.fail_nth_of_all(number, *fault.nvrtc);
-  const Outcome outcome = Start(board, work.product, cache).run();
+  const StartOutcome outcome = Start(board, work, cache).run();
   const std::string call = fault.driver ? board.driver.failed_call() : board.nvrtc.failed_call();
   CAPTURE(call);
   if (outcome.failures.empty()) {
     // It was survived. The log says how, unless a second look was all it took.
     if (!call.empty() && call != "cuCtxPopCurrent") CHECK(log.has(call));
   } else {
-    const Failure& failure = outcome.failures.front();
+    const StartFailure& failure = outcome.failures.front();
     CAPTURE(failure.step, failure.text);
     CHECK_FALSE(call.empty());
     CHECK(outcome.failures.size() == 1);
@@ -184,6 +84,7 @@ std::string check_faulty_start(const StartWork& work, const Fault& fault, int nu
     CHECK(failure.text.find(call) != std::string::npos);
   }
   CHECK(outcome.unloaded);
+  CHECK(outcome.kernel == work.kernel);
   CHECK((outcome.words == work.right));
   CHECK(fake::Driver::context_stack().empty());
   const int left = objects(board.driver.live());
@@ -198,58 +99,173 @@ std::string check_faulty_start(const StartWork& work, const Fault& fault, int nu
   // A step that was tried again has shown that the next try works, but not what fails beyond the steps.
   const bool has_shown = !outcome.failures.empty() && outcome.failures.front().step != "create";
   if (has_shown || call.empty()) return call;
-  const Outcome next = Start(board, work.product, cache).run();
+  const StartOutcome next = Start(board, work, cache).run();
   CHECK(texts_of(next.failures) == "");
+  CHECK(next.kernel == work.kernel);
   CHECK((next.words == work.right));
   CHECK(objects(board.driver.live()) == left);
   return call;
 }
 
+/// Starts that share a helper program. Cold ones have a cache's folder each, warm ones have one that is filled.
+class Starts {
+ public:
+  Starts(const StartWork& work, bool machine_code, bool warm) : work_(work), warm_(warm) {
+    {
+      const FakeBoard board;
+      helper_.emplace(work.module);
+    }
+    if (!machine_code) off_.emplace("MAMBA_GEMM_HELPER", "off");
+    if (warm) check_good();
+  }
+
+  /// One in which nothing fails, and the calls it makes of the driver.
+  std::vector<StartCall> check_good() {
+    FakeBoard board;
+    const StartOutcome outcome = Start(board, work_, next_cache()).run();
+    CHECK(texts_of(outcome.failures) == "");
+    CHECK(outcome.kernel == work_.kernel);
+    CHECK((outcome.words == work_.right));
+    return outcome.calls;
+  }
+
+  /// One in which a call fails, and which; "" if there is none of this number, from 1.
+  std::string check_faulty(const Fault& fault, std::size_t number) {
+    CAPTURE(number);
+    return check_faulty_start(work_, fault, static_cast<int>(number), next_cache());
+  }
+
+ private:
+  std::string next_cache() { return (folder_.path() / (warm_ ? "warm" : std::to_string(++caches_))).string(); }
+
+  const StartWork& work_;
+  bool warm_;
+  int caches_ = 0;
+  FaultyCalls quick_{{.without_sync = true}};
+  TempFolder folder_;
+  std::optional<FakeHelper> helper_;
+  std::optional<Variable> off_;
+};
+
+std::set<std::string> names_of(const std::vector<StartCall>& calls) {
+  std::set<std::string> names;
+  for (const StartCall& call : calls) names.insert(call.name);
+  return names;
+}
+
+/// Makes calls of these numbers fail, from 1, a start each. Gives their names.
+std::set<std::string> sweep(Starts& starts, const Fault& fault, const std::vector<StartCall>& calls,
+                            const std::set<std::size_t>& numbers) {
+  std::set<std::string> failed;
+  for (const std::size_t number : numbers) {
+    const std::string call = starts.check_faulty(fault, number);
+    CHECK(call == calls.at(number - 1).name);
+    failed.insert(call);
+  }
+  return failed;
+}
+
+/// Where a plan calls the driver: how many modules it has loaded, the two calls before, and the call itself. And the
+/// numbers of those calls, from 1.
+using Places = std::map<std::pair<int, std::array<std::string, 3>>, std::set<std::size_t>>;
+
+Places places_in_plan(const std::vector<StartCall>& calls) {
+  Places places;
+  int modules = 0;
+  for (std::size_t i = 2; i < calls.size(); ++i) {
+    const auto& [step, name] = calls[i];
+    if (step == "plan") places[{modules, {calls[i - 2].name, calls[i - 1].name, name}}].insert(i + 1);
+    if (name == "cuModuleLoadDataEx") ++modules;
+  }
+  return places;
+}
+
 }  // namespace
 
 // Catches a failed call that is not an error of its class with its name, that leaks, that leaves a context current, or
-// after which the library does not work: in the same context, or in the next one.
-TEST_CASE("start: whichever call of the driver or of NVRTC fails, the next try works", "[cache]") {
-  // With halves the probe of the tensor cores is a part of it.
-  const auto text = GENERATE(as<std::string>{}, "nn:f32:5x6x7:bias", "nn:bf16:5x6x8:bias");
-  const StartWork work(text.c_str());
-  CAPTURE(text, work.seed);
-  // Warm PTX is cold PTX without NVRTC.
-  const auto [machine_code, warm] = GENERATE(std::pair(false, false), std::pair(true, false), std::pair(true, true));
-  const std::size_t which = GENERATE(range(std::size_t{0}, faults.size()));
-  const Fault& fault = faults.at(which);
-  CAPTURE(machine_code, warm, fault.name);
+// after which the library does not work, or with another kernel: in the same context, or in the next one. And a sweep
+// that loses a function.
+TEST_CASE("start: whichever call of the driver fails, the next try works", "[cache]") {
+  const auto [problem, machine_code, warm] = GENERATE(table<const StartProblem*, bool, bool>({
+      {&floats, false, false},  // warm PTX is cold PTX without NVRTC
+      {&floats, true, false},
+      {&floats, true, true},
+      {&halves, true, true},
+      {&clusters, true, true},
+  }));
+  const Fault fault = GENERATE(driver_faults[0], driver_faults[1]);
   // The driver is called in the same places as with machine code: one class of error is enough.
-  if (!machine_code && fault.status == MGEMM_OUT_OF_MEMORY && fault.driver) return;
-  // And qualifying halves takes long; with a verdict, the probe of the tensor cores is what is left.
-  const bool tensor = work.product.problem.in_type != MGEMM_TYPE_F32;
-  if (tensor && fault.driver && (!warm || fault.status == MGEMM_OUT_OF_MEMORY)) return;
-  const FaultyCalls quick({.without_sync = true});
-  std::optional<FakeHelper> helper;
-  {
-    const FakeBoard board;
-    helper.emplace(work.module);
+  if (!machine_code && fault.status == MGEMM_OUT_OF_MEMORY) return;
+  const StartWork work(problem->text, problem->alignment);
+  CAPTURE(problem->text, work.seed, machine_code, warm, fault.name);
+  Starts starts(work, machine_code, warm);
+  const std::vector<StartCall> calls = starts.check_good();
+  std::set<std::size_t> all;
+  for (std::size_t number = 1; number <= calls.size(); ++number) all.insert(number);
+  const std::set<std::string> failed = sweep(starts, fault, calls, all);
+  CHECK(failed == names_of(calls));
+  CHECK(failed.size() > 20);
+  CHECK(failed.contains("cuTensorMapEncodeTiled") == (problem == &clusters));
+  CHECK(failed.contains("cuLaunchKernelEx") == (problem == &clusters));
+}
+
+// Catches the same where a kernel for halves is qualified, which takes long: many products by the same calls, which are
+// done once to find out which tensor cores there are, and once for each kernel.
+//
+// Swept is the plan, for what comes after it is the same as above: of the calls at each place the first and the last.
+// Left out are those of the products in between, and with clusters, whose products are large, the places that a plan
+// without them has too.
+TEST_CASE("start: whichever call of the driver fails in qualifying, the next try works", "[cache]") {
+  const auto [problem, machine_code] = GENERATE(table<const StartProblem*, bool>({
+      {&halves, false},
+      {&halves, true},
+      {&clusters, true},
+  }));
+  const Fault fault = GENERATE(driver_faults[0], driver_faults[1]);
+  if (!machine_code && fault.status == MGEMM_OUT_OF_MEMORY) return;  // as above
+  const StartWork work(problem->text, problem->alignment);
+  CAPTURE(problem->text, work.seed, machine_code, fault.name);
+  Places known;
+  if (problem == &clusters) {
+    const StartWork small(halves.text, halves.alignment);
+    known = places_in_plan(Starts(small, machine_code, false).check_good());
   }
-  const std::optional<Variable> off =
-      machine_code ? std::nullopt : std::optional<Variable>(std::in_place, "MAMBA_GEMM_HELPER", "off");
-  const TempFolder folder;
-  int number = 0;
-  for (bool has_failed = true; has_failed;) {
-    ++number;
-    CAPTURE(number);
-    const fs::path cache = folder.path() / (warm ? "warm" : std::to_string(number));
-    if (warm && number == 1) {
-      const FakeBoard board;
-      REQUIRE(texts_of(Start(board, work.product, cache.string()).run().failures) == "");
-    }
-    has_failed = !check_faulty_start(work, fault, number, cache.string()).empty();
+  Starts starts(work, machine_code, false);
+  const std::vector<StartCall> calls = starts.check_good();
+  std::set<std::size_t> ends;
+  std::set<std::string> expected;
+  for (const auto& [place, numbers] : places_in_plan(calls)) {
+    if (known.contains(place)) continue;
+    ends.insert({*numbers.begin(), *numbers.rbegin()});
+    expected.insert(place.second.back());
   }
-  CHECK(number > (fault.driver ? 80 : warm ? 0 : 8));
+  const std::set<std::string> failed = sweep(starts, fault, calls, ends);
+  CHECK(failed == expected);
+  for (const char* const name : {"cuModuleLoadDataEx", "cuModuleUnload", "cuLaunchKernel"}) {
+    CHECK(failed.contains(name) == (problem == &halves));
+  }
+  for (const char* const name : {"cuTensorMapEncodeTiled", "cuLaunchKernelEx"}) {
+    CHECK(failed.contains(name) == (problem == &clusters));
+  }
+}
+
+// Catches the same of NVRTC.
+TEST_CASE("start: whichever call of NVRTC fails, the next try works", "[cache]") {
+  const StartProblem problem = GENERATE(floats, halves);
+  const StartWork work(problem.text, problem.alignment);
+  CAPTURE(problem.text, work.seed);
+  const bool machine_code = GENERATE(false, true);
+  const Fault fault = GENERATE(nvrtc_faults[0], nvrtc_faults[1]);
+  CAPTURE(machine_code, fault.name);
+  Starts starts(work, machine_code, false);
+  std::size_t number = 1;
+  while (!starts.check_faulty(fault, number).empty()) ++number;
+  CHECK(number > 8);
 }
 
 // Catches a start that a fault of the cache's folder keeps from working, or that takes wrong code from it.
 TEST_CASE("start: whichever call of the operating system fails, it succeeds", "[cache]") {
-  const StartWork work;
+  const StartWork work("nn:f32:5x6x7:bias", 4);
   CAPTURE(work.seed);
   const bool warm = GENERATE(false, true);
   // (EACCES and EAGAIN are a lock that others hold, for which a start waits as long as it should.)
@@ -266,7 +282,7 @@ TEST_CASE("start: whichever call of the operating system fails, it succeeds", "[
     const std::string cache = (folder.path() / "cache").string();
     const auto start = [&](const FaultyCalls::Plan& plan) {
       const FaultyCalls calls(plan);
-      const Outcome outcome = Start(board, work.product, cache).run();
+      const StartOutcome outcome = Start(board, work, cache).run();
       CHECK(texts_of(outcome.failures) == "");
       CHECK((outcome.words == work.right));
       return FaultyCalls::calls_made();
