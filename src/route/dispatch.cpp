@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "base/log.hpp"
 #include "kernel/describe.hpp"
@@ -60,6 +61,14 @@ double hopper_clocks(const KernelRow& row, const Problem& problem, std::int32_t 
                              : sliced_clocks(row, problem, stages, stage_clocks, multiprocessors));
 }
 
+/// Multiply-adds a clock and multiprocessor that no kernel of a type goes beyond on boards of a class: the rates of the
+/// catalogue were measured on one whose tensor cores are faster than most.
+double attainable(Type type, const Peaks& peaks) {
+  constexpr double of_peak = 0.85;
+  const double peak = is_half(type) ? peaks.halves : type == Type::tf32 ? peaks.tf32 : peaks.f32;
+  return peak > 0 ? of_peak * peak : std::numeric_limits<double>::infinity();
+}
+
 /// Why a kernel for such operations and types does not serve a problem on a board; "" if it does.
 std::string objection(const KernelRow& row, const Problem& problem, const Contract& contract, std::int32_t alignment,
                       const Board& board) {
@@ -78,7 +87,7 @@ void log_candidates(const std::vector<const KernelRow*>& found, const Problem& p
                     std::int32_t alignment, const Board& board) {
   for (const KernelRow* const row : found) {
     log(MGEMM_LOG_DISPATCH, "{}: {} expects {:.0f} clocks", to_string(problem), row->symbol.view(),
-        expected_clocks(*row, problem, board.multiprocessors));
+        expected_clocks(*row, problem, board));
   }
   for (const KernelRow& row : catalogue()) {
     if (row.op != problem.op || row.in_type != problem.in_type || row.out_type != problem.out_type) continue;
@@ -89,13 +98,14 @@ void log_candidates(const std::vector<const KernelRow*>& found, const Problem& p
 
 }  // namespace
 
-double expected_clocks(const KernelRow& row, const Problem& problem, std::int32_t multiprocessors) {
+double expected_clocks(const KernelRow& row, const Problem& problem, const Board& board) {
+  const std::int32_t multiprocessors = board.multiprocessors;
   if (row.family == Family::wgmma_tile) return hopper_clocks(row, problem, multiprocessors);
   // The busiest multiprocessor works through `share` tiles. Its rate rises with the number of them that are resident,
   // r(n) = full * n / (n + h), with h such that r(1) is the measured rate of one.
   const auto share = static_cast<double>(ceil_div<std::int64_t>(tile_count(row, problem), multiprocessors));
   const double h = row.rate_full / row.rate_one - 1;
-  const double rate = row.rate_full * share / (share + h);
+  const double rate = std::min(row.rate_full * share / (share + h), attainable(row.in_type, board.peaks));
   // A stage that is filled in part takes as long as a full one.
   const auto steps = static_cast<double>(ceil_div<std::int64_t>(reduction(problem), row.tile_steps) * row.tile_steps);
   const double elements = static_cast<double>(row.tile_rows) * row.tile_columns;
@@ -111,7 +121,7 @@ std::vector<const KernelRow*> candidates(const Problem& problem, const Contract&
   }
   // Wider copies first, then by cost.
   const auto key = [&](const KernelRow* row) {
-    return std::pair(-row->alignment, expected_clocks(*row, problem, board.multiprocessors));
+    return std::pair(-row->alignment, expected_clocks(*row, problem, board));
   };
   std::stable_sort(found.begin(), found.end(), [&](const KernelRow* a, const KernelRow* b) { return key(a) < key(b); });
   if (log_enabled(MGEMM_LOG_DISPATCH)) log_candidates(found, problem, contract, alignment, board);

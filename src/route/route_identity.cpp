@@ -26,6 +26,10 @@ Identity policy_identity() { return Identity("mamba-gemm policy", 1).add("mode",
 Identity tuning_identity() {
   Identity identity("mamba-gemm tuning", 1);
   identity.add("cost model", fmt::format("{}", cost_model_revision));
+  for (const CompileTarget& target : compile_targets) {
+    const auto& [f32, tf32, halves] = target.peaks;
+    identity.add(target.exact, fmt::format("{} {} {}", f32, tf32, halves));
+  }
   for (const KernelRow& row : catalogue()) {
     identity.add(row.symbol.view(), fmt::format("{} {}", row.rate_full, row.rate_one));
   }

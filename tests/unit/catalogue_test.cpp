@@ -104,6 +104,27 @@ TEST_CASE("every problem has kernels, and only ones that cover it") {
   REQUIRE(first_choices.size() * 10 >= catalogue().size() * 8);
 }
 
+// Catches rates that were measured on one class of boards and taken for another's, which has slower tensor cores.
+TEST_CASE("no kernel is expected to be faster than its board") {
+  for (const CompileTarget& target : compile_targets) {
+    Board board = board_of(target);
+    board.multiprocessors = 84;
+    for (const char* const text :
+         {"nn:f32:4096x500x4096", "nt:tf32:4096x4096x4096", "tn:bf16:500x4096x4096", "nn:f16:64x512x2560"}) {
+      const Problem problem = problem_from_string(text);
+      const auto& [f32, tf32, halves] = target.peaks;
+      const double peak = is_half(problem.in_type) ? halves : problem.in_type == Type::tf32 ? tf32 : f32;
+      const double products =
+          static_cast<double>(problem.m) * static_cast<double>(problem.k) * static_cast<double>(problem.n);
+      for (const KernelRow* const row : candidates(problem, contract_of(problem, sm90_set), 16, board)) {
+        if (row->family == Family::wgmma_tile) continue;  // of one class alone, on which they were measured
+        CAPTURE(target.exact, text, row->symbol.view());
+        CHECK(expected_clocks(*row, problem, board) > products / (board.multiprocessors * peak));
+      }
+    }
+  }
+}
+
 // Catches a log that leaves out a kernel, or why it was passed over.
 TEST_CASE("dispatch says of every kernel what it expects, or why it is passed over") {
   const Problem problem = problem_from_string("tn:bf16:4096x256x72");
