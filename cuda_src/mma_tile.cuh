@@ -3,6 +3,7 @@
 // barriers. The chains of a computing warp go on across stages without a pause.
 #pragma once
 #include "fragment_store.cuh"
+#include "hand_over.cuh"
 #include "mma_warp.cuh"
 #include "stage_turn.cuh"
 #include "tile_position.cuh"
@@ -237,6 +238,23 @@ struct MmaTile {
     }
   }
 
+  // By a warp, or by all threads.
+  __device__ static __forceinline__ void make_barriers(unsigned shared, int thread) {
+    if (thread < STAGES) {
+      const Turn turn{shared + kBarriers, thread};
+      barrier_init(turn.arrived(), kArrivals);
+      barrier_init(turn.left(), kWarps);
+      if constexpr (TENSOR_MAPS) publish_barriers();
+    }
+    if (thread != STAGES) return;
+    if constexpr (kSliced) {
+      barrier_init(shared + kSumsReady, kComputing - 32 * kWarps);
+      barrier_init(shared + kSumsTaken, 32 * kWarps);
+    } else {
+      barrier_init(shared + kStagesLeft, kWarps);
+    }
+  }
+
   // `params` are TensorParams or GemmParams.
   template <class PARAMS>
   __device__ static __forceinline__ void run(const PARAMS& params) {
@@ -247,29 +265,23 @@ struct MmaTile {
     unsigned char* const shared = reinterpret_cast<unsigned char*>(dynamic_shared) + (base - before);
     const TilePosition at = tile_position<BM, BN>(p, blockIdx.x);
     const int warp = static_cast<int>(threadIdx.x) / 32;
-    if (threadIdx.x < STAGES) {
-      const Turn turn{base + kBarriers, static_cast<int>(threadIdx.x)};
-      barrier_init(turn.arrived(), kArrivals);
-      barrier_init(turn.left(), kWarps);
-      if constexpr (TENSOR_MAPS) publish_barriers();
-    }
-    if (threadIdx.x == 32) {
-      if constexpr (kSliced) {
-        barrier_init(base + kSumsReady, kComputing - 32 * kWarps);
-        barrier_init(base + kSumsTaken, 32 * kWarps);
-      } else {
-        barrier_init(base + kStagesLeft, kWarps);
-      }
-    }
+    const int copying = static_cast<int>(threadIdx.x) - kComputing;
     if constexpr (TENSOR_MAPS) {
-      if (threadIdx.x == kComputing) tensor_prefetch(params.b);
-      if (threadIdx.x == kComputing + 32) tensor_prefetch(params.a);
-    }
-    [[maybe_unused]] const int copying = static_cast<int>(threadIdx.x) - kComputing;
-    if constexpr (!TENSOR_MAPS) {
+      // The warp that copies b makes the barriers, and waits for nobody.
+      if (copying == 0) tensor_prefetch(params.b);
+      if (copying == 32) tensor_prefetch(params.a);
+      if (warp == kComputing / 32) {
+        make_barriers(base, copying);
+        __syncwarp();
+        hand_over<kThreads>();
+      } else {
+        wait_for_hand_over<kThreads>();
+      }
+    } else {
+      make_barriers(base, static_cast<int>(threadIdx.x));
       if (copying >= 0) copy_ahead(p, shared, at, copying);
+      __syncthreads();
     }
-    __syncthreads();
     if (copying >= 0) {
       if constexpr (TENSOR_MAPS) {
         if (threadIdx.x % 32 != 0) return;

@@ -3,6 +3,7 @@
 // the stages of the next are filled while the last is stored.
 #pragma once
 #include "cluster.cuh"
+#include "hand_over.cuh"
 #include "operand_panels.cuh"
 #include "register_operand.cuh"
 #include "row_store.cuh"
@@ -437,10 +438,7 @@ struct WgmmaTile {
     if constexpr (!kSliced) store.wait();
   }
 
-  __device__ static __forceinline__ void run(const TensorParams& params) {
-    extern __shared__ float4 dynamic_shared[];
-    const unsigned shared = (shared_address(dynamic_shared) + kBase - 1) / kBase * kBase;
-    const int thread = static_cast<int>(threadIdx.x);
+  __device__ static __forceinline__ void make_barriers(unsigned shared, int thread) {
     if (thread < STAGES) {
       const Turn turn{shared + kBarriers, thread};
       barrier_init(turn.arrived(), 1);
@@ -449,17 +447,33 @@ struct WgmmaTile {
     }
     if (kTurns && thread < GROUPS) barrier_init(shared + kTurnBarriers + 8 * thread, 4);
     if (kSliced && thread == 0) barrier_init(shared + kTurnBarriers, kComputing / 32);
-    if (thread == kComputing) {
-      tensor_prefetch(params.a);
-      tensor_prefetch(params.b);
-      if constexpr (kHasRest) tensor_prefetch(params.b_rest);
-      tensor_prefetch(params.out);
-    }
-    __syncwarp();
+  }
+
+  __device__ static __forceinline__ void prefetch_maps(const TensorParams& params) {
+    tensor_prefetch(params.a);
+    tensor_prefetch(params.b);
+    if constexpr (kHasRest) tensor_prefetch(params.b_rest);
+    tensor_prefetch(params.out);
+  }
+
+  __device__ static __forceinline__ void run(const TensorParams& params) {
+    extern __shared__ float4 dynamic_shared[];
+    const unsigned shared = (shared_address(dynamic_shared) + kBase - 1) / kBase * kBase;
+    const int thread = static_cast<int>(threadIdx.x);
     if constexpr (CLUSTER > 1) {
+      // Nobody may copy into a block that is not there yet.
+      make_barriers(shared, thread);
+      if (thread == kComputing) prefetch_maps(params);
+      __syncwarp();
       cluster_sync();
-    } else {
-      __syncthreads();
+    } else if (thread / 32 == kComputing / 32) {
+      // The warp that copies makes the barriers, and waits for nobody.
+      if (thread == kComputing) prefetch_maps(params);
+      make_barriers(shared, thread % 32);
+      __syncwarp();
+      hand_over<kComputing + 32>();
+    } else if (thread < kComputing) {
+      wait_for_hand_over<kComputing + 32>();
     }
     const int group = thread / 128;
     if (group == GROUPS) {

@@ -76,6 +76,7 @@ void start(Block& block, std::uint32_t rank) {
   for (const auto& fiber : block.fibers) start(*fiber);
   block.warps.assign((grid.threads + 31) / 32, {});
   block.barriers.clear();
+  block.hand_over = {};
   block.unpublished.assign(memory_bytes / 4, false);
   block.ended = 0;
 }

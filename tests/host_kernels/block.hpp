@@ -51,6 +51,9 @@ void publish_to_boxes();
 bool has_passed(std::uint32_t address, std::uint32_t parity);
 /// Until the end of the latest phase whose number has this parity.
 void wait_for_barrier(std::uint32_t address, std::uint32_t parity);
+/// A barrier that is there from the start, of so many threads and one phase.
+void arrive_at_hand_over(std::uint32_t threads);
+void wait_for_hand_over();
 /// What each lane of the warp hands over at the same call, once all of them have. Good until the next call but one.
 using Registers = std::array<std::uint32_t, 6>;
 const std::array<Registers, 32>& exchange(const Registers& mine);

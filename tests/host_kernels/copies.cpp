@@ -208,4 +208,18 @@ void wait_for_barrier(std::uint32_t address, std::uint32_t parity) {
   suspend(State::in_wait);
 }
 
+void arrive_at_hand_over(std::uint32_t threads) {
+  Barrier& barrier = running().block->hand_over;
+  if (barrier.arrivals == 0) barrier = {threads, threads, 0, 0};
+  if (barrier.arrivals != threads || barrier.phase != 0) throw std::logic_error("a hand-over for other threads");
+  barrier.arrive();
+}
+
+void wait_for_hand_over() {
+  Fiber& fiber = running().fiber();
+  fiber.awaited = &running().block->hand_over;
+  fiber.parity = 0;
+  suspend(State::in_wait);
+}
+
 }  // namespace mgemm::host

@@ -94,6 +94,7 @@ struct Block {
   Fibers fibers;
   std::vector<Warp> warps;
   std::map<std::uint32_t, Barrier> barriers;
+  Barrier hand_over;              // whoever arrives first says for how many
   std::vector<bool> unpublished;  // words of memory
   std::size_t ended = 0;          // threads
 
