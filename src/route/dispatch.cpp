@@ -47,15 +47,33 @@ double sliced_clocks(const KernelRow& row, const Problem& problem, double stages
   return share * (stages * stage_clocks + stored * output_clocks(row));
 }
 
+/// What a stage takes of a Hopper kernel for few rows, whose weights come from memory.
+double stage_clocks_of_few_rows(const KernelRow& row, const Problem& problem, double stage_clocks,
+                                std::int32_t multiprocessors) {
+  constexpr std::int64_t fewest_rows = 16;
+  if (output_rows(problem) <= fewest_rows) return 2 * stage_clocks;  // most of what is multiplied is nothing
+  // Bytes a clock into one of few multiprocessors, and how many less if all are fed. Widths that are no multiple of 64
+  // come in short lines where columns lie side by side.
+  constexpr double fed_alone = 58;
+  constexpr double lost_to_others = 22;
+  constexpr double for_short_lines = 1.6;
+  constexpr double waits = 1.2;
+  const double busy = std::min(static_cast<double>(tile_count(row, problem)) / multiprocessors, 1.0);
+  const double bytes = static_cast<double>((row.tile_rows + row.tile_columns) * row.tile_steps * size_of(row.in_type));
+  const bool short_lines = row.op != Op::nt && row.tile_columns % 64 != 0 && row.tile_columns > 64;
+  const double feeding = bytes / (fed_alone - lost_to_others * busy) * (short_lines ? for_short_lines : 1);
+  return std::max(waits * stage_clocks, feeding);
+}
+
 double hopper_clocks(const KernelRow& row, const Problem& problem, std::int32_t multiprocessors) {
   constexpr double for_starting = 1500;
-  // Of few rows the weights come from memory at the pace of short lines, and most of what is multiplied is nothing.
   constexpr std::int64_t few_rows = 64;
-  constexpr double slowed_down = 2;
   const auto length = ceil_div<std::int64_t>(reduction(problem), slices_of(problem));
   const auto stages = static_cast<double>(ceil_div<std::int64_t>(length, row.tile_steps));
-  const double stage_clocks = static_cast<double>(row.tile_rows) * row.tile_columns * row.tile_steps / row.rate_one *
-                              (output_rows(problem) <= few_rows ? slowed_down : 1);
+  double stage_clocks = static_cast<double>(row.tile_rows) * row.tile_columns * row.tile_steps / row.rate_one;
+  if (output_rows(problem) <= few_rows) {
+    stage_clocks = stage_clocks_of_few_rows(row, problem, stage_clocks, multiprocessors);
+  }
   return for_starting + (row.slices == SliceMode::single
                              ? persistent_clocks(row, problem, stages, stage_clocks, multiprocessors)
                              : sliced_clocks(row, problem, stages, stage_clocks, multiprocessors));

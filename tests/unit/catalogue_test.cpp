@@ -159,6 +159,13 @@ TEST_CASE("few rows go to thin tiles, and many to Hopper's kernels where there a
       CHECK(found.front()->tile_rows == 16);
     }
   }
+  // In between, those of Hopper's that have no more rows.
+  for (const char* const text : {"nn:bf16:64x2560x10240", "nn:f16:64x5120x2560"}) {
+    const Problem problem = problem_from_string(text);
+    const KernelRow& first = *candidates(problem, contract_of(problem, sm90_set), 16, boards[0]).front();
+    CAPTURE(text, first.symbol.view());
+    CHECK((first.family == Family::wgmma_tile && first.tile_rows == 64 && first.tile_columns % 32 == 0));
+  }
   for (const char* const text : {"nn:bf16:2048x2560x10240", "nt:f16:2048x2560x10240", "tn:bf16:2048x2560x10240:out=f32",
                                  "tn:bf16:2048x1536x80:out=f32", "nn:bf16:2048x768x50280:out=f32"}) {
     const Problem problem = problem_from_string(text);
