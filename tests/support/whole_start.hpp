@@ -29,7 +29,8 @@ struct StartWork {
         make_device_product(random, parsed, {.row_alignment = alignment / mamba_gemm::element_bytes(parsed.in_type)});
     right = run_on(mamba_gemm::Context::reference(1), product);
     const Problem problem = problem_from_string(text);
-    const Board board{132, kibibytes(227), true, true};
+    Board board = board_of(*find_target(9, 0));
+    board.multiprocessors = 132;
     const KernelRow* const row = candidates(problem, contract_of(problem, sm90_set), alignment, board).front();
     module = row->module.view();
     kernel = row->symbol.view();
