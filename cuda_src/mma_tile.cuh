@@ -123,7 +123,9 @@ struct MmaTile {
     }
   };
 
-  // The copies of the first stage are on their way before there are barriers.
+  // The copies of the first stage are on their way before there are barriers; where they are narrow it is not worth
+  // the code.
+  static constexpr bool kAhead = ALIGN == 16;
   __device__ static __forceinline__ void copy_ahead(const GemmParams& p, unsigned char* shared, const TilePosition& at,
                                                     int thread) {
     const Round round(p);
@@ -134,7 +136,7 @@ struct MmaTile {
                                               const TilePosition& at, int thread) {
     const Sources sources(p, at, thread);
     for_each_stage(p, address, [&](const Turn& turn, long long step, long long left) {
-      if (step != 0) sources.copy(shared + turn.stage * kStageBytes, step, left);
+      if (!kAhead || step != 0) sources.copy(shared + turn.stage * kStageBytes, step, left);
       if constexpr (kWrites) barrier_arrive(turn.arrived());
       barrier_arrive_after_copies(turn.arrived());
     });
@@ -239,6 +241,7 @@ struct MmaTile {
   }
 
   // By a warp, or by all threads.
+  static_assert(STAGES < 32, "a lane for each stage, and one more");
   __device__ static __forceinline__ void make_barriers(unsigned shared, int thread) {
     if (thread < STAGES) {
       const Turn turn{shared + kBarriers, thread};
@@ -279,7 +282,7 @@ struct MmaTile {
       }
     } else {
       make_barriers(base, static_cast<int>(threadIdx.x));
-      if (copying >= 0) copy_ahead(p, shared, at, copying);
+      if (kAhead && copying >= 0) copy_ahead(p, shared, at, copying);
       __syncthreads();
     }
     if (copying >= 0) {

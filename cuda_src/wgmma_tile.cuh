@@ -264,10 +264,10 @@ struct WgmmaTile {
     turn.advance();
   }
 
-  // The chains of a tile, or of a slice of it. `hand_over` is called when nothing of this tile is waited for any more.
-  template <class HAND_OVER>
+  // The chains of a tile, or of a slice of it. `pass_turn` is called when nothing of this tile is waited for any more.
+  template <class PASS_TURN>
   __device__ static __forceinline__ void multiply(const Range& range, const Descriptors& from, Turn& turn, Sums& sum,
-                                                  HAND_OVER hand_over) {
+                                                  PASS_TURN pass_turn) {
 #pragma unroll
     for (int block = 0; block < kRowBlocks; ++block) {
 #pragma unroll
@@ -282,7 +282,7 @@ struct WgmmaTile {
     }
     const int left = steps % kSteps;
     if (left != 0) barrier_wait(turn.arrived(), turn.parity);
-    hand_over();
+    pass_turn();
     if constexpr (!kSwapped) {
       wgmma_wait<0>();
       if (steps >= kSteps) leave(last);
@@ -438,6 +438,7 @@ struct WgmmaTile {
     if constexpr (!kSliced) store.wait();
   }
 
+  static_assert(STAGES <= 32, "a lane for each stage");
   __device__ static __forceinline__ void make_barriers(unsigned shared, int thread) {
     if (thread < STAGES) {
       const Turn turn{shared + kBarriers, thread};

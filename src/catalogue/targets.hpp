@@ -19,7 +19,8 @@ struct CompileTarget {
   std::string_view plain;     // for this capability and later ones of its major version
   std::int32_t shared_bytes;  // a thread block may have; CUDA C++ Programming Guide, technical specifications
   // f32: the same guide, arithmetic throughput; tensor cores: the data sheets of A100, A40, L40S, H200, B200, RTX PRO
-  // 6000 (TFLOP/s without sparsity, over multiprocessors and boost clock). Of classes not listed, those of their kin.
+  // 6000 (TFLOP/s without sparsity, over multiprocessors and boost clock). Of classes not listed, those of their
+  // kin; GeForce boards do half of it when they sum up in f32.
   Peaks peaks;
 };
 

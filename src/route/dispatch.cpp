@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "base/log.hpp"
 #include "kernel/describe.hpp"
@@ -79,12 +78,25 @@ double hopper_clocks(const KernelRow& row, const Problem& problem, std::int32_t 
                              : sliced_clocks(row, problem, stages, stage_clocks, multiprocessors));
 }
 
-/// Multiply-adds a clock and multiprocessor that no kernel of a type goes beyond on boards of a class: the rates of the
-/// catalogue were measured on one whose tensor cores are faster than most.
-double attainable(Type type, const Peaks& peaks) {
-  constexpr double of_peak = 0.85;
-  const double peak = is_half(type) ? peaks.halves : type == Type::tf32 ? peaks.tf32 : peaks.f32;
-  return peak > 0 ? of_peak * peak : std::numeric_limits<double>::infinity();
+constexpr double peak_of(Type type, const Peaks& peaks) {
+  return is_half(type) ? peaks.halves : type == Type::tf32 ? peaks.tf32 : peaks.f32;
+}
+
+/// The highest rate that was measured of a type, but for Hopper's own kernels.
+double fastest_rate(Type type) {
+  double fastest = 0;
+  for (const KernelRow& row : catalogue()) {
+    if (row.in_type == type && row.family != Family::wgmma_tile) fastest = std::max(fastest, row.rate_full);
+  }
+  return fastest;
+}
+
+/// By how much less than the measured rates a class of boards does whose peak is below them. All rates of a type alike,
+/// so that larger tiles, which load less, stay ahead of smaller ones.
+double slowdown(Type type, const Peaks& peaks) {
+  constexpr double of_peak = 0.85;  // is what the fastest kernel reaches at best
+  const double peak = peak_of(type, peaks);
+  return peak > 0 ? std::max(fastest_rate(type) / (of_peak * peak), 1.0) : 1.0;
 }
 
 /// Why a kernel for such operations and types does not serve a problem on a board; "" if it does.
@@ -123,7 +135,7 @@ double expected_clocks(const KernelRow& row, const Problem& problem, const Board
   // r(n) = full * n / (n + h), with h such that r(1) is the measured rate of one.
   const auto share = static_cast<double>(ceil_div<std::int64_t>(tile_count(row, problem), multiprocessors));
   const double h = row.rate_full / row.rate_one - 1;
-  const double rate = std::min(row.rate_full * share / (share + h), attainable(row.in_type, board.peaks));
+  const double rate = row.rate_full * share / (share + h) / slowdown(row.in_type, board.peaks);
   // A stage that is filled in part takes as long as a full one.
   const auto steps = static_cast<double>(ceil_div<std::int64_t>(reduction(problem), row.tile_steps) * row.tile_steps);
   const double elements = static_cast<double>(row.tile_rows) * row.tile_columns;

@@ -11,6 +11,35 @@
 using namespace mgemm;
 using namespace mgemm::test;
 
+namespace {
+
+/// A kernel of one block of 128 threads, whose parameter is as many words.
+void run_kernel(const char* symbol, const char* text) {
+  const auto gpu = mamba_gemm::Context::cuda();
+  const auto context = contexts().lock(gpu.handle());
+  CudaDevice& device = *context->cuda;
+  const DeviceFacts& facts = device.facts();
+  const Compiled compiled =
+      compile(nvrtc(facts.driver_version), {symbol, text, {}, target_for(facts.compute_major, facts.compute_minor)});
+  const DriverTable& driver = device.driver();
+  const std::uint64_t out = device.allocate(128 * 4);
+  const CurrentContext current(driver, device.context());
+  cuda::Module module = nullptr;
+  check(driver.cuModuleLoadDataEx(&module, compiled.ptx.c_str(), 0, nullptr, nullptr), "cuModuleLoadDataEx");
+  KernelLaunch launch;
+  launch.symbol = symbol;
+  cuda::Function function = nullptr;
+  check(driver.cuModuleGetFunction(&function, module, symbol), "cuModuleGetFunction");
+  launch.function = function;
+  launch.grid = {1, 1, 1};
+  launch.block = {128, 1, 1};
+  std::memcpy(launch.arguments.data(), &out, sizeof out);
+  device.enqueue(launch, context->stream);
+  device.synchronize(context->stream);
+}
+
+}  // namespace
+
 // memcheck must report the writes past the end of an output that is one row short.
 TEST_CASE("planted: a write out of bounds", "[.planted]") {
   if (const char* reason = missing()) MGEMM_SKIP(reason);
@@ -34,31 +63,24 @@ TEST_CASE("planted: a write out of bounds", "[.planted]") {
 // racecheck must report that warps read what others write without a barrier between.
 TEST_CASE("planted: a race in shared memory", "[.planted]") {
   if (const char* reason = missing()) MGEMM_SKIP(reason);
-  const auto gpu = mamba_gemm::Context::cuda();
-  const auto context = contexts().lock(gpu.handle());
-  CudaDevice& device = *context->cuda;
-  const char* const text =
-      "extern \"C\" __global__ void race(int* out) {\n"
-      "  __shared__ int values[128];\n"
-      "  values[threadIdx.x] = threadIdx.x;\n"
-      "  out[threadIdx.x] = values[127 - threadIdx.x];\n"
-      "}\n";
-  const DeviceFacts& facts = device.facts();
-  const Compiled compiled =
-      compile(nvrtc(facts.driver_version), {"race", text, {}, target_for(facts.compute_major, facts.compute_minor)});
-  const DriverTable& driver = device.driver();
-  const std::uint64_t out = device.allocate(128 * 4);
-  const CurrentContext current(driver, device.context());
-  cuda::Module module = nullptr;
-  check(driver.cuModuleLoadDataEx(&module, compiled.ptx.c_str(), 0, nullptr, nullptr), "cuModuleLoadDataEx");
-  KernelLaunch launch;
-  launch.symbol = "race";
-  cuda::Function function = nullptr;
-  check(driver.cuModuleGetFunction(&function, module, "race"), "cuModuleGetFunction");
-  launch.function = function;
-  launch.grid = {1, 1, 1};
-  launch.block = {128, 1, 1};
-  std::memcpy(launch.arguments.data(), &out, sizeof out);
-  device.enqueue(launch, context->stream);
-  device.synchronize(context->stream);
+  run_kernel("race",
+             "extern \"C\" __global__ void race(int* out) {\n"
+             "  __shared__ int values[128];\n"
+             "  values[threadIdx.x] = threadIdx.x;\n"
+             "  out[threadIdx.x] = values[127 - threadIdx.x];\n"
+             "}\n");
+}
+
+// synccheck must report that some lanes of a warp wait at a barrier that the others never reach.
+TEST_CASE("planted: a barrier in a branch", "[.planted]") {
+  if (const char* reason = missing()) MGEMM_SKIP(reason);
+  try {
+    run_kernel("branch",
+               "extern \"C\" __global__ void branch(int* out) {\n"
+               "  if (threadIdx.x % 32 < 16) __syncthreads();\n"
+               "  out[threadIdx.x] = 1;\n"
+               "}\n");
+  } catch (const Error&) {
+    // The tool may stop the kernel.
+  }
 }

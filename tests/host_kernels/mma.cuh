@@ -26,7 +26,8 @@ void mma(float (&d)[4], const unsigned (&a)[4], unsigned b0, unsigned b1) {
   constexpr auto type = static_cast<mgemm::Type>(TYPE);
   constexpr int steps = type == mgemm::Type::tf32 ? 8 : 16;
   constexpr int per_word = steps / 8;
-  const auto& warp = mgemm::host::exchange({a[0], a[1], a[2], a[3], b0, b1});
+  const mgemm::host::Registers mine{a[0], a[1], a[2], a[3], b0, b1};
+  const auto& warp = mgemm::host::exchange(mine);
   const int g = static_cast<int>(threadIdx.x) % 32 / 4;
   const int q = static_cast<int>(threadIdx.x) % 4;
   for (int i = 0; i < 4; ++i) {
@@ -52,7 +53,8 @@ void mma(float (&d)[4], const unsigned (&a)[4], unsigned b0, unsigned b1) {
 template <int COUNT, bool TRANSPOSED>
 void ldmatrix(unsigned (&values)[4], unsigned address) {
   if (address % 16 != 0) throw std::logic_error("a row of a matrix in shared memory is not aligned");
-  const auto& warp = mgemm::host::exchange({address});
+  const mgemm::host::Registers mine{address};
+  const auto& warp = mgemm::host::exchange(mine);
   const auto lane = static_cast<std::size_t>(threadIdx.x % 32);
   const std::size_t g = lane / 4;
   const std::size_t q = lane % 4;

@@ -125,6 +125,20 @@ TEST_CASE("no kernel is expected to be faster than its board") {
   }
 }
 
+// Catches a model in which on boards with slower tensor cores small tiles, which load more, come out ahead by rounding.
+TEST_CASE("large products go to large tiles on every class of boards") {
+  for (const auto& [target, multiprocessors] : {std::pair(0, 108), {1, 84}, {2, 142}, {7, 188}, {8, 48}}) {
+    Board board = board_of(compile_targets.at(static_cast<std::size_t>(target)));
+    board.multiprocessors = multiprocessors;
+    for (const char* const text : {"nn:f32:2048x2560x10240", "nt:bf16:2048x2560x10240", "nn:f16:2048x2560x10240"}) {
+      const Problem problem = problem_from_string(text);
+      const KernelRow& first = *candidates(problem, contract_of(problem, sm90_set), 16, board).front();
+      CAPTURE(multiprocessors, text, first.symbol.view());
+      CHECK(first.tile_rows * first.tile_columns >= 128 * 64);
+    }
+  }
+}
+
 // Catches a log that leaves out a kernel, or why it was passed over.
 TEST_CASE("dispatch says of every kernel what it expects, or why it is passed over") {
   const Problem problem = problem_from_string("tn:bf16:4096x256x72");
