@@ -147,12 +147,6 @@ class Starts {
   std::optional<Variable> off_;
 };
 
-std::set<std::string> names_of(const std::vector<StartCall>& calls) {
-  std::set<std::string> names;
-  for (const StartCall& call : calls) names.insert(call.name);
-  return names;
-}
-
 /// Makes calls of these numbers fail, from 1, a start each. Gives their names.
 std::set<std::string> sweep(Starts& starts, const Fault& fault, const std::vector<StartCall>& calls,
                             const std::set<std::size_t>& numbers) {
@@ -185,6 +179,8 @@ Places places_in_plan(const std::vector<StartCall>& calls) {
 // Catches a failed call that is not an error of its class with its name, that leaks, that leaves a context current, or
 // after which the library does not work, or with another kernel: in the same context, or in the next one. And a sweep
 // that loses a function.
+//
+// Cold starts are swept up to the end of the plan: what comes after it makes the same calls in warm ones.
 TEST_CASE("start: whichever call of the driver fails, the next try works", "[cache]") {
   const auto [problem, machine_code, warm] = GENERATE(table<const StartProblem*, bool, bool>({
       {&floats, false, false},  // warm PTX is cold PTX without NVRTC
@@ -200,10 +196,16 @@ TEST_CASE("start: whichever call of the driver fails, the next try works", "[cac
   CAPTURE(problem->text, work.seed, machine_code, warm, fault.name);
   Starts starts(work, machine_code, warm);
   const std::vector<StartCall> calls = starts.check_good();
-  std::set<std::size_t> all;
-  for (std::size_t number = 1; number <= calls.size(); ++number) all.insert(number);
-  const std::set<std::string> failed = sweep(starts, fault, calls, all);
-  CHECK(failed == names_of(calls));
+  std::set<std::size_t> swept;
+  std::set<std::string> expected;
+  for (std::size_t i = 0; i < calls.size(); ++i) {
+    const auto& [step, name] = calls[i];
+    if (!warm && step != "create" && step != "plan") continue;
+    swept.insert(i + 1);
+    expected.insert(name);
+  }
+  const std::set<std::string> failed = sweep(starts, fault, calls, swept);
+  CHECK(failed == expected);
   CHECK(failed.size() > 20);
   CHECK(failed.contains("cuTensorMapEncodeTiled") == (problem == &clusters));
   CHECK(failed.contains("cuLaunchKernelEx") == (problem == &clusters));
@@ -222,7 +224,8 @@ TEST_CASE("start: whichever call of the driver fails in qualifying, the next try
       {&clusters, true},
   }));
   const Fault fault = GENERATE(driver_faults[0], driver_faults[1]);
-  if (!machine_code && fault.status == MGEMM_OUT_OF_MEMORY) return;  // as above
+  // As above. And warm starts with clusters are swept with both classes of errors.
+  if ((!machine_code || problem == &clusters) && fault.status == MGEMM_OUT_OF_MEMORY) return;
   const StartWork work(problem->text, problem->alignment);
   CAPTURE(problem->text, work.seed, machine_code, fault.name);
   Places known;
