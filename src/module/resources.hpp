@@ -30,7 +30,8 @@ ResourceFacts read_attributes(const DriverTable& driver, cuda::Function function
 /// Limits of a device or of all devices of a target.
 struct ResourceLimits {
   std::int32_t shared_bytes_per_block = 0;  // opt-in
-  std::int32_t registers_per_multiprocessor = 65536;  // of all targets (CUDA C++ Programming Guide, compute capabilities)
+  // Of all targets (CUDA C++ Programming Guide, compute capabilities).
+  std::int32_t registers_per_multiprocessor = 65536;
 };
 
 /// Why a kernel that its module lacks must not be used.

@@ -58,7 +58,8 @@ double stage_clocks_of_few_rows(const KernelRow& row, const Problem& problem, do
   constexpr double for_short_lines = 1.6;
   constexpr double waits = 1.2;
   const double busy = std::min(static_cast<double>(tile_count(row, problem)) / multiprocessors, 1.0);
-  const double bytes = static_cast<double>((row.tile_rows + row.tile_columns) * row.tile_steps * size_of(row.in_type));
+  const std::int64_t lines = row.tile_rows + row.tile_columns;
+  const auto bytes = static_cast<double>(lines * row.tile_steps * size_of(row.in_type));
   const bool short_lines = row.op != Op::nt && row.tile_columns % 64 != 0 && row.tile_columns > 64;
   const double feeding = bytes / (fed_alone - lost_to_others * busy) * (short_lines ? for_short_lines : 1);
   return std::max(waits * stage_clocks, feeding);
